@@ -1,5 +1,5 @@
 //! Lists the rule files, so that adding a rule touches no other file: writes the `mod` declarations, the table
-//! of rules sorted by code, and each rule's documentation, taken from its module documentation.
+//! of rules sorted by code, that of their checks, and each rule's documentation, taken from its module documentation.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -11,6 +11,7 @@ fn main() {
     println!("cargo::rerun-if-changed={}", folder.display());
 
     let mut rules: Vec<(String, String, String)> = Vec::new();
+    let mut checked: Vec<String> = Vec::new();
     let mut modules = String::new();
     for entry in fs::read_dir(&folder).expect("src/rules is a folder") {
         let path = entry.expect("a readable folder").path();
@@ -39,6 +40,9 @@ fn main() {
             .map(|line| line.strip_prefix("//! ").unwrap_or_default())
             .collect::<Vec<_>>()
             .join("\n");
+        if text.contains("const CHECK: Check") {
+            checked.push(stem.clone());
+        }
         rules.push((code.to_owned(), stem, docs));
     }
     rules.sort();
@@ -50,6 +54,13 @@ fn main() {
     );
     for (_, stem, _) in &rules {
         let _ = writeln!(out, "    &{stem}::RULE,");
+    }
+    let _ = writeln!(
+        out,
+        "];\n/// The rules with a check, sorted by code.\npub(crate) static CHECKS: &[(&Rule, Check)] = &["
+    );
+    for (_, stem, _) in rules.iter().filter(|(_, stem, _)| checked.contains(stem)) {
+        let _ = writeln!(out, "    (&{stem}::RULE, {stem}::CHECK),");
     }
     let _ = writeln!(out, "];\nstatic DOCUMENTATION: &[(&str, &str)] = &[");
     for (code, _, docs) in &rules {

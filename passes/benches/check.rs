@@ -117,7 +117,7 @@ fn round(texts: &[(PathBuf, Vec<u8>)], settings: &Settings) -> Vec<Duration> {
         let origin = PtxOrigin::new(&tree);
         let module = lower(&tree, &origin);
         done(&mut times);
-        let context = ModuleContext::new(&module, settings);
+        let context = ModuleContext::new(&module, settings.for_rules());
         for (_, analyse) in ANALYSES {
             analyse(&context);
             done(&mut times);

@@ -15,9 +15,11 @@ pub static NO_PRINTF: Rule = Rule::new(
     "printf-in-release",
     Family::Device,
     "device code prints",
-    Check::Function(check),
 )
 .at_level(Level::Warning);
+
+/// What it looks at.
+pub const CHECK: Check = Check::Function(check);
 
 fn check(function: &FunctionContext<'_>, report: &mut Report<'_>) {
     for (id, instruction) in function.body.iter() {
@@ -37,7 +39,7 @@ fn check(function: &FunctionContext<'_>, report: &mut Report<'_>) {
 /// Our rules and this one.
 pub fn settings() -> Result<Settings, Refused> {
     Ok(Settings {
-        registry: Registry::default().with(&NO_PRINTF)?,
+        registry: Registry::default().with(&NO_PRINTF, CHECK)?,
         ..Settings::default()
     })
 }

@@ -39,7 +39,6 @@ use std::collections::HashSet;
 use crate::finding::Finding;
 use crate::group::{self, Group};
 use crate::inventory::{InputReport, Status};
-use crate::rule::Check;
 use crate::run::Outcome;
 use crate::settings::Settings;
 
@@ -55,7 +54,8 @@ const fn command_name(settings: &Settings) -> &'static str {
 fn baseline_candidates(outcome: &Outcome, settings: &Settings) -> Vec<usize> {
     let is_candidate = |group: &Group| {
         group.suppressed.is_none()
-            && !matches!(group.rule.check, Check::Problem(_) | Check::Configuration)
+            && group.rule.problem().is_none()
+            && !group.rule.is_about_configuration()
             && !settings.forbids(group.rule, group.certainty)
     };
     let mut candidates: Vec<usize> = (0..outcome.groups.len())

@@ -26,8 +26,8 @@ use crate::link::{self, UndefinedSymbol};
 use crate::policy::Policy;
 use crate::reach::{self, Bundle};
 use crate::rule::{Level, Rule, WitnessSearch};
+use crate::rule_settings::RuleSettings;
 use crate::sanitizer::Sanitizer;
-use crate::settings::Settings;
 use crate::support::variants::VariantWheel;
 
 /// A module under analysis: its analyses, and the settings. All that [`ModuleAnalyses`] answers, it answers.
@@ -41,7 +41,7 @@ use crate::support::variants::VariantWheel;
 /// let origin = PtxOrigin::new(&tree);
 /// let module = lower(&tree, &origin);
 /// let settings = Settings::default();
-/// let context = ModuleContext::new(&module, &settings);
+/// let context = ModuleContext::new(&module, settings.for_rules());
 /// let (kernel, ..) = context.module.bodies().next().unwrap();
 /// assert_eq!(context.function(kernel).cfg().reverse_postorder().len(), 1);
 /// assert!(context.call_graph().calls_of(kernel).is_empty() && context.violations().is_empty());
@@ -59,21 +59,25 @@ pub struct ModuleContext<'a> {
     conditional_copy_failures: OnceLock<SearchedExchanges<ConditionalCopyFailure>>,
     lane_roots: OnceLock<Vec<Root>>,
     /// The settings of the run.
-    pub settings: &'a Settings,
+    pub settings: RuleSettings<'a>,
 }
 
 impl<'a> ModuleContext<'a> {
     /// A context in which nothing has been analysed yet, with as much time as it takes.
     #[must_use]
-    pub fn new(module: &'a Module<'a>, settings: &'a Settings) -> Self {
+    pub fn new(module: &'a Module<'a>, settings: RuleSettings<'a>) -> Self {
         Self::with_deadline(module, settings, Deadline::NEVER)
     }
 
     /// A context in which nothing has been analysed yet, whose analyses give up at the deadline.
     #[must_use]
-    pub fn with_deadline(module: &'a Module<'a>, settings: &'a Settings, deadline: &'a Deadline) -> Self {
+    pub fn with_deadline(
+        module: &'a Module<'a>,
+        mut settings: RuleSettings<'a>,
+        deadline: &'a Deadline,
+    ) -> Self {
         Self {
-            analyses: ModuleAnalyses::with_deadline(module, settings.analysis_options(), deadline),
+            analyses: ModuleAnalyses::with_deadline(module, std::mem::take(&mut settings.analyses), deadline),
             conditional: OnceLock::new(),
             conditional_exchanges: OnceLock::new(),
             conditional_barriers: OnceLock::new(),
@@ -91,7 +95,7 @@ impl<'a> ModuleContext<'a> {
     pub fn conditional(&self) -> &[Conditional] {
         let searched = self.conditional.get_or_init(|| {
             let scope = self.settings.search(WitnessSearch::Collectives);
-            conditional::search_module(self, &self.settings.assumptions, scope)
+            conditional::search_module(self, self.settings.assumptions, scope)
         });
         &searched.findings
     }
@@ -168,7 +172,7 @@ impl<'a> ModuleContext<'a> {
     ) -> &'s [T] {
         let searched = known.get_or_init(|| {
             if self.settings.search(kind) == SearchScope::All {
-                search(self, &self.settings.assumptions)
+                search(self, self.settings.assumptions)
             } else {
                 SearchedExchanges::default()
             }
@@ -378,7 +382,7 @@ impl<P> Draft<P> {
 }
 
 /// Keeps the drafts that the settings want, up to the limit for one input; returns the number of those beyond it.
-pub(crate) fn limit_drafts<P>(drafts: &mut Vec<Draft<P>>, settings: &Settings) -> usize {
+pub(crate) fn limit_drafts<P>(drafts: &mut Vec<Draft<P>>, settings: &RuleSettings<'_>) -> usize {
     drafts.retain(|draft| settings.level(draft.rule, draft.certainty, draft.level) > Level::Allow);
     limit(drafts, |draft| Some(draft.certainty))
 }
@@ -402,12 +406,12 @@ pub struct ImagesContext<'a> {
 impl<'a> ImagesContext<'a> {
     /// For the inputs of a run with these settings.
     #[must_use]
-    pub const fn new(inputs: &'a [InputReport], settings: &'a Settings) -> Self {
+    pub const fn new(inputs: &'a [InputReport], settings: &RuleSettings<'a>) -> Self {
         Self {
             inputs,
-            policy: &settings.policy,
-            is_one_program: settings.is_one_program(),
-            is_complete: settings.whole_program,
+            policy: settings.policy,
+            is_one_program: settings.is_one_program,
+            is_complete: settings.is_complete,
             missing: OnceLock::new(),
             forecasts: OnceLock::new(),
             bundles: OnceLock::new(),
@@ -520,7 +524,7 @@ pub struct Report<'a, P = Place> {
     rule: &'static Rule,
     drafts: &'a mut Vec<Draft<P>>,
     /// The most drafts that are kept at a time, and the settings that decide which.
-    limit: Option<(usize, &'a Settings)>,
+    limit: Option<(usize, &'a RuleSettings<'a>)>,
     left_out: usize,
 }
 
@@ -539,7 +543,7 @@ impl<'a, P> Report<'a, P> {
     pub(crate) fn limited(
         rule: &'static Rule,
         drafts: &'a mut Vec<Draft<P>>,
-        settings: &'a Settings,
+        settings: &'a RuleSettings<'a>,
     ) -> Self {
         Self {
             limit: Some((2 * MAX_FINDINGS, settings)),

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use crate::checks::Check;
 use crate::context::{Draft, FunctionContext, ModuleContext, Place, Report, limit_drafts};
 use crate::deadline::Deadline;
 use crate::empty_kernels;
@@ -15,7 +16,8 @@ use crate::ir::{Function, FunctionId, Module};
 use crate::limits::MAX_FINDINGS;
 use crate::link;
 use crate::locate::Locator;
-use crate::rule::{Check, Family, Rule};
+use crate::registry::Registry;
+use crate::rule::{Family, Rule};
 use crate::settings::Settings;
 use ptxcheck_common::limits::PARALLEL_STATEMENTS;
 
@@ -107,15 +109,15 @@ pub(crate) fn analyse_until(
     if settings.assumptions.have_names() {
         name_parameters(module, &mut report.facts);
     }
-    let context = ModuleContext::with_deadline(module, settings, deadline);
-    let (drafts, left_out) = drafts_of_rules(&context);
+    let context = ModuleContext::with_deadline(module, settings.for_rules(), deadline);
+    let (drafts, left_out) = drafts_of_rules(&context, &settings.registry);
     let locator = Locator::unplaced(module);
     if settings.find_index_limits {
         index_limits::add(&context, &locator, &mut report.facts);
     }
     report.findings = drafts
         .into_iter()
-        .filter_map(|draft| locator.finding(draft, settings))
+        .filter_map(|draft| locator.finding(draft, &context.settings))
         .collect();
     report.left_out = left_out;
     report.is_cut_short = deadline.has_cut();
@@ -138,21 +140,16 @@ fn name_parameters(module: &Module<'_>, facts: &mut Facts) {
 
 /// The drafts of all enabled rules that were found before the deadline, and the number of drafts beyond the limit
 /// for an input.
-fn drafts_of_rules(context: &ModuleContext<'_>) -> (Vec<Draft>, usize) {
-    analyse_ahead(context);
+fn drafts_of_rules(context: &ModuleContext<'_>, registry: &Registry) -> (Vec<Draft>, usize) {
+    analyse_ahead(context, registry);
     let mut drafts = Vec::new();
     let mut left_out = 0;
-    for rule in context
-        .settings
-        .registry
-        .rules()
-        .filter(|rule| context.settings.wants(rule))
-    {
+    for (rule, check) in registry.checks().filter(|(rule, _)| context.settings.wants(rule)) {
         // Kernels whose lanes were done with in time have their findings, by several rules.
         if !context.deadline.is_over() || rule.family == Family::Warp {
-            left_out += apply_rule(rule, context, &mut drafts);
+            left_out += apply_rule(rule, check, context, &mut drafts);
             if drafts.len() > MAX_FINDINGS {
-                left_out += limit_drafts(&mut drafts, context.settings);
+                left_out += limit_drafts(&mut drafts, &context.settings);
             }
         }
     }
@@ -160,9 +157,9 @@ fn drafts_of_rules(context: &ModuleContext<'_>) -> (Vec<Draft>, usize) {
 }
 
 /// Makes the analyses of a large module at the same time, where there are threads for it and rules will ask for them.
-fn analyse_ahead(context: &ModuleContext<'_>) {
+fn analyse_ahead(context: &ModuleContext<'_>, registry: &Registry) {
     let wants = |family| {
-        let mut rules = context.settings.registry.rules();
+        let mut rules = registry.rules();
         rules.any(|rule| rule.family == family && context.settings.wants(rule))
     };
     let size = || {
@@ -180,12 +177,17 @@ fn analyse_ahead(context: &ModuleContext<'_>) {
 
 /// Runs one rule over a module; returns the number of its drafts that are not kept. Drafts made while the time runs out may rest
 /// on work that was cut short, and are dropped.
-fn apply_rule(rule: &'static Rule, context: &ModuleContext<'_>, drafts: &mut Vec<Draft>) -> usize {
+fn apply_rule(
+    rule: &'static Rule,
+    check: Check,
+    context: &ModuleContext<'_>,
+    drafts: &mut Vec<Draft>,
+) -> usize {
     let mut left_out = 0;
-    match rule.check {
+    match check {
         Check::Module(check) | Check::Linked(check, _) => {
             let mut found = Vec::new();
-            let mut report = Report::limited(rule, &mut found, context.settings);
+            let mut report = Report::limited(rule, &mut found, &context.settings);
             check(context, &mut report);
             left_out = report.left_out();
             if context.deadline.is_over() {
@@ -221,7 +223,7 @@ fn apply_rule(rule: &'static Rule, context: &ModuleContext<'_>, drafts: &mut Vec
                 drafts.par_extend(bodies.into_par_iter().flat_map_iter(of_one));
             }
         }
-        Check::Images(_) | Check::Problem(_) | Check::Configuration => {}
+        Check::Images(_) => {}
     }
     left_out
 }

@@ -38,10 +38,12 @@ pub mod frontend {
 pub mod assumptions;
 pub mod baseline;
 pub mod candidates;
+pub mod checks;
 mod comments;
 pub mod conditional;
 mod confirm;
 pub mod context;
+mod drafts;
 pub mod driver;
 pub mod drivers;
 mod empty_kernels;
@@ -65,6 +67,7 @@ pub mod registry;
 pub mod release;
 pub mod report_cache;
 pub mod rule;
+pub mod rule_settings;
 #[allow(
     unreachable_pub,
     reason = "the metadata of a rule is found by its name in the file"
@@ -83,12 +86,14 @@ mod toolkit;
 pub mod variants;
 pub mod worker;
 
+pub use checks::Check;
 pub use context::{Draft, FunctionContext, ImagesContext, ModuleContext, Report};
 pub use driver::{ModuleReport, check_module};
 pub use finding::{Certainty, Finding};
 pub use group::Group;
 pub use registry::Registry;
-pub use rule::{Check, Family, Level, Rule};
+pub use rule::{Family, Level, Rule};
+pub use rule_settings::RuleSettings;
 pub use run::{Bytes, Input, Outcome, check, check_here};
 pub use selector::Selector;
 pub use settings::Settings;

@@ -1,21 +1,15 @@
-//! Drafts to findings: places become lines, in the input and in the program's source.
+//! Places become lines, in the input and in the program's source.
 
 use std::cell::{OnceCell, RefCell};
-use std::hash::{Hash as _, Hasher as _};
 
 use ptxcheck_ptx_parser::Span;
-use rustc_hash::{FxHashMap, FxHasher};
+use rustc_hash::FxHashMap;
 
-use crate::analysis::call_graph::{CallGraph, CallSite};
-
-use crate::context::{Draft, Place};
-use crate::finding::{Cause, Finding, Frame, LineText, Located, Location, Related, Source};
-use crate::fingerprint;
-use crate::ir::{DebugId, FunctionId, InstructionId, Module, Op, Origin};
-use crate::limits::{LEAST_CODE, SHOWN_LINE_BYTES};
-use crate::names;
-use crate::rule::Level;
-use crate::settings::Settings;
+use crate::analysis::Place;
+use crate::analysis::call_graph::CallGraph;
+use crate::finding::{Finding, Frame, LineText, Located, Location, Related, Source};
+use crate::ir::{DebugId, FunctionId, InstructionId, Module, Origin};
+use crate::limits::SHOWN_LINE_BYTES;
 use crate::toolkit;
 
 /// Looks places up in one image.
@@ -26,21 +20,15 @@ pub(crate) struct Locator<'a> {
     pub(crate) input: usize,
     pub(crate) image: u32,
     /// The call graph, made for the first finding in a function that is called.
-    calls: OnceCell<CallGraph>,
-    /// [`Cause::code`] of functions with findings.
-    code: RefCell<FxHashMap<FunctionId, u64>>,
+    pub(super) calls: OnceCell<CallGraph>,
+    /// [`Cause::code`](crate::finding::Cause::code) of functions with findings.
+    pub(super) code: RefCell<FxHashMap<FunctionId, u64>>,
 }
 
-/// Most calls that are named between a kernel and a function with a finding in it, where one of them is the user's.
-const MAX_NAMED_CALLS: usize = 8;
-
-/// Most calls that are followed out of the headers of the toolkit. Cooperative Groups' reductions are nine deep.
-const MAX_HEADER_CALLS: usize = 64;
-
 /// A place of a finding, resolved to text, function and debug locations.
-struct ResolvedPlace {
-    span: Span,
-    function: Option<FunctionId>,
+pub(super) struct ResolvedPlace {
+    pub(super) span: Span,
+    pub(super) function: Option<FunctionId>,
     /// Its debug location and those of the calls that lead to it.
     debug: Vec<DebugId>,
     /// Only the outermost frame counts: the place is a declaration, not a line of code.
@@ -75,157 +63,7 @@ impl<'a> Locator<'a> {
         }
     }
 
-    /// The finding that a draft becomes; `None` if the settings do not want it.
-    pub(crate) fn finding(&self, mut draft: Draft, settings: &Settings) -> Option<Finding> {
-        let level = settings.level(draft.rule, draft.certainty, draft.level);
-        if level == Level::Allow {
-            return None;
-        }
-        if let Some(others) = self.follow_callers(&mut draft.place) {
-            draft.notes.push(others);
-        }
-        draft.notes.append(&mut draft.launch_notes);
-        let resolved = self.resolve(&draft.place);
-        let kernel = self.kernel_of_place(&draft.place, resolved.function);
-        let is_imported = resolved
-            .function
-            .is_some_and(|id| self.module.function(id).is_imported);
-        let span = self.span_to_show(&draft.place, resolved.span);
-        let (location, line_text) = location_and_text_of(self.module.origin, span, self.name);
-        let function = resolved.function.map(|id| self.module.function_name(id));
-        let source = self.source(&resolved);
-        let shown = source.as_ref().map(|source| &source.at);
-        let mut cause = draft.cause;
-        let to_mend = draft.to_mend.map(|index| &draft.related[index].0);
-        let text = self.text_to_mend(&draft.place, resolved.span, to_mend);
-        cause.instruction = text.map_or(0, fingerprint::of_text);
-        self.describe_cause(&draft.place, &mut cause);
-        let related = draft
-            .related
-            .into_iter()
-            .enumerate()
-            .map(|(index, (place, message))| {
-                let is_cause = draft.to_mend == Some(index);
-                Related {
-                    is_cause,
-                    ..self.related(&self.moved_out_of_headers(place, &draft.place), message)
-                }
-            });
-        let related = Related::beside(related, shown.filter(|_| !draft.has_two_places));
-        let steps = draft.steps.into_iter();
-        let steps = steps
-            .map(|(place, message, by)| Related {
-                by: Some(by),
-                ..self.related(&place, message)
-            })
-            .collect();
-        Some(Finding {
-            rule: draft.rule,
-            certainty: draft.certainty,
-            level,
-            own_level: draft.level,
-            message: draft.message,
-            notes: draft.notes,
-            assumes_block: draft.assumes_block,
-            help: draft.help,
-            input: self.input,
-            image: Some(self.image),
-            offset: self.text_offset(span),
-            function: function.map(str::to_owned),
-            kernel: kernel.map(|id| self.module.function_name(id).to_owned()),
-            location,
-            line_text,
-            related,
-            has_two_places: draft.has_two_places,
-            sanitizer: draft.sanitizer,
-            steps,
-            source,
-            data: draft.data,
-            cause,
-            fingerprint: fingerprint::of_instruction(
-                draft.rule.code,
-                &names::normalised(function.unwrap_or_default()),
-                self.module.origin.text(resolved.span),
-            ),
-            is_imported,
-            suppressed: None,
-        })
-    }
-
-    /// The text of the instruction to fix: that of a finding at `place`, whose span is known, or `to_mend`, if it is another.
-    fn text_to_mend(&self, place: &Place, span: Span, to_mend: Option<&Place>) -> Option<&[u8]> {
-        let span = match (to_mend, place) {
-            (Some(to_mend), _) => self.resolve(to_mend).span,
-            (None, Place::Module | Place::Function(_)) => return None,
-            (None, _) => span,
-        };
-        Some(self.module.origin.text(span))
-    }
-
-    /// Adds the operation, and the code of its function, to the cause of a finding at `place`.
-    fn describe_cause(&self, place: &Place, cause: &mut Cause) {
-        if let Place::Instruction(function, instruction, _) = place
-            && let Some(body) = &self.module.function(*function).body
-        {
-            cause.operation = self.module.origin.name(body.instruction(*instruction));
-        }
-        if let Place::Instruction(function, ..) | Place::Text(function, ..) = place {
-            cause.code = *self
-                .code
-                .borrow_mut()
-                .entry(*function)
-                .or_insert_with(|| self.code_hash_of(*function));
-        }
-    }
-
-    /// The hash of what a function's threads meet at and where they part.
-    fn code_hash_of(&self, function: FunctionId) -> u64 {
-        let Some(body) = &self.module.function(function).body else {
-            return 0;
-        };
-        let mut hasher = FxHasher::default();
-        let mut count = 0;
-        for instruction in &body.instructions {
-            if let Op::Branch
-            | Op::BranchTable
-            | Op::Call(_)
-            | Op::Barrier(_)
-            | Op::Collective(..)
-            | Op::Exit = instruction.op
-            {
-                std::mem::discriminant(&instruction.op).hash(&mut hasher);
-                count += 1;
-            }
-        }
-        if count < LEAST_CODE {
-            0
-        } else {
-            hasher.finish().max(1)
-        }
-    }
-
-    /// A place beside a finding, where only lines in the toolkit's headers are known of it: with the calls that lead to its
-    /// function on the way to the finding.
-    fn moved_out_of_headers(&self, place: Place, finding: &Place) -> Place {
-        let (Place::Instruction(at, instruction, of_place), Place::Instruction(function, _, callers)) =
-            (&place, finding)
-        else {
-            return place;
-        };
-        let outer = if at == function {
-            &callers[..]
-        } else {
-            let next = callers.iter().position(|call| call.caller == *at);
-            next.map_or(&[][..], |next| &callers[next + 1..])
-        };
-        if !of_place.is_empty() || outer.is_empty() || self.leads_out_of_headers(*at, *instruction, of_place)
-        {
-            return place;
-        }
-        Place::Instruction(*at, *instruction, outer.to_vec())
-    }
-
-    fn related(&self, place: &Place, message: String) -> Related {
+    pub(super) fn related(&self, place: &Place, message: String) -> Related {
         let resolved = self.resolve(place);
         let (location, _) = location_and_text_of(self.module.origin, resolved.span, self.name);
         Related {
@@ -237,7 +75,7 @@ impl<'a> Locator<'a> {
         }
     }
 
-    fn resolve(&self, place: &Place) -> ResolvedPlace {
+    pub(super) fn resolve(&self, place: &Place) -> ResolvedPlace {
         let resolved = |span, function, debug| ResolvedPlace {
             span,
             function,
@@ -271,7 +109,11 @@ impl<'a> Locator<'a> {
         }
     }
 
-    fn span_and_debug_of(&self, function: FunctionId, instruction: InstructionId) -> (Span, DebugId) {
+    pub(super) fn span_and_debug_of(
+        &self,
+        function: FunctionId,
+        instruction: InstructionId,
+    ) -> (Span, DebugId) {
         let body = self.module.function(function).body.as_ref();
         body.map_or((Span::default(), DebugId::NONE), |body| {
             let instruction = body.instruction(instruction);
@@ -279,77 +121,8 @@ impl<'a> Locator<'a> {
         })
     }
 
-    /// The span to show of a place: that of the innermost call of this module where another one has the function.
-    fn span_to_show(&self, place: &Place, span: Span) -> Span {
-        let is_defined_here = |id: FunctionId| !self.module.function(id).is_imported;
-        match place {
-            Place::Instruction(function, _, callers) if !is_defined_here(*function) => callers
-                .iter()
-                .find(|call| is_defined_here(call.caller))
-                .map_or(span, |call| {
-                    self.span_and_debug_of(call.caller, call.instruction).0
-                }),
-            _ => span,
-        }
-    }
-
-    /// Adds the calls that lead to an instruction of a function, as far as the rule has not named them: the first one of
-    /// each function, up to a kernel. Returns a note if there are others.
-    fn follow_callers(&self, place: &mut Place) -> Option<String> {
-        let Place::Instruction(function, instruction, callers) = place else {
-            return None;
-        };
-        let mut at = callers.last().map_or(*function, |call| call.caller);
-        let mut others = None;
-        while !self.module.function(at).is_kernel() && callers.len() < MAX_HEADER_CALLS {
-            if callers.len() >= MAX_NAMED_CALLS && self.leads_out_of_headers(*function, *instruction, callers)
-            {
-                break;
-            }
-            let calls = self
-                .calls
-                .get_or_init(|| CallGraph::new(self.module))
-                .calls_to(at);
-            let is_new = |call: &&CallSite| {
-                call.caller != *function && callers.iter().all(|known| known.caller != call.caller)
-            };
-            let Some(call) = calls.iter().find(is_new) else {
-                break;
-            };
-            if calls.len() > 1 && others.is_none() {
-                others = Some(format!(
-                    "`{}` is called in {} places, of which the first is shown",
-                    names::in_message(self.module.function_name(at)),
-                    calls.len()
-                ));
-            }
-            callers.push(*call);
-            at = call.caller;
-        }
-        others
-    }
-
-    /// True if a line of an instruction, or of the calls that lead to it, lies outside of the toolkit's headers, or none is known.
-    fn leads_out_of_headers(
-        &self,
-        function: FunctionId,
-        instruction: InstructionId,
-        callers: &[CallSite],
-    ) -> bool {
-        let own = self.span_and_debug_of(function, instruction).1;
-        let calls = callers
-            .iter()
-            .map(|call| self.span_and_debug_of(call.caller, call.instruction).1);
-        let mut frames = std::iter::once(own)
-            .chain(calls)
-            .filter(|&debug| debug != DebugId::NONE)
-            .flat_map(|debug| self.module.origin.frames(debug))
-            .peekable();
-        frames.peek().is_none() || frames.any(|frame| !toolkit::is_header(&frame.file))
-    }
-
     /// The kernel that the place is in, or that its chain of calls begins in.
-    fn kernel_of_place(&self, place: &Place, function: Option<FunctionId>) -> Option<FunctionId> {
+    pub(super) fn kernel_of_place(&self, place: &Place, function: Option<FunctionId>) -> Option<FunctionId> {
         let outermost = match place {
             Place::Instruction(_, _, callers) => callers.last().map(|site| site.caller),
             _ => None,
@@ -360,7 +133,7 @@ impl<'a> Locator<'a> {
     }
 
     /// The offset in the text; of LLVM IR in bitcode, a number in the order of its instructions.
-    fn text_offset(&self, span: Span) -> u32 {
+    pub(super) fn text_offset(&self, span: Span) -> u32 {
         self.module.origin.place(span).unwrap_or(span).start
     }
 
@@ -371,7 +144,7 @@ impl<'a> Locator<'a> {
         Span::new(span.start, span.start + end)
     }
 
-    fn source(&self, resolved: &ResolvedPlace) -> Option<Source> {
+    pub(super) fn source(&self, resolved: &ResolvedPlace) -> Option<Source> {
         let mut frames: Vec<Frame> = Vec::new();
         for &debug in resolved.debug.iter().filter(|&&debug| debug != DebugId::NONE) {
             frames.extend(self.module.origin.frames(debug));

@@ -2,10 +2,9 @@
 
 use std::fmt;
 
-use crate::finding::Certainty;
-use crate::rule::Rule;
+use crate::checks::Check;
+use crate::rule::{Family, Rule};
 use crate::rules;
-use crate::selector::{Selector, Subject, UnknownSelector};
 
 /// The rules of a run, in the order of their codes. By default, ours.
 ///
@@ -18,7 +17,7 @@ use crate::selector::{Selector, Subject, UnknownSelector};
 #[derive(Clone, Debug, Default)]
 pub struct Registry {
     /// Sorted by code.
-    added: Vec<&'static Rule>,
+    added: Vec<(&'static Rule, Check)>,
 }
 
 /// Why a rule can't be added.
@@ -42,6 +41,17 @@ impl fmt::Display for Refused {
 
 impl std::error::Error for Refused {}
 
+/// The words of selectors that are neither a rule nor a family.
+pub(crate) const ALL: &str = "all";
+pub(crate) const POTENTIAL: &str = "potential";
+pub(crate) const CONDITIONAL: &str = "conditional";
+
+/// True if it is a word that no rule can be called.
+fn is_reserved(word: &str) -> bool {
+    let is_family = Family::ALL.iter().any(|family| family.as_str() == word);
+    is_family || [ALL, POTENTIAL, CONDITIONAL].contains(&word) || word.contains(':')
+}
+
 /// All that a rule is called.
 fn words(rule: &'static Rule) -> impl Iterator<Item = &'static str> {
     [rule.code, rule.name]
@@ -50,7 +60,7 @@ fn words(rule: &'static Rule) -> impl Iterator<Item = &'static str> {
 }
 
 impl Registry {
-    /// With one rule more.
+    /// With one rule more, and its check.
     ///
     /// # Errors
     ///
@@ -64,35 +74,47 @@ impl Registry {
     ///     "nameless-kernel",
     ///     Family::Device,
     ///     "a kernel has a name of one letter",
-    ///     Check::Module(|module, report| {
-    ///         for (id, ..) in module.module.bodies() {
-    ///             if module.module.function_name(id).len() < 2 {
-    ///                 report.definite(ptxcheck_passes::analysis::Place::Function(id), "call it something");
-    ///             }
-    ///         }
-    ///     }),
     /// );
-    /// let registry = Registry::default().with(&NAMED)?;
-    /// assert_eq!(registry.with(&NAMED).unwrap_err(), Refused::Taken("ACME002"));
+    /// const CHECK: Check = Check::Module(|module, report| {
+    ///     for (id, ..) in module.module.bodies() {
+    ///         if module.module.function_name(id).len() < 2 {
+    ///             report.definite(ptxcheck_passes::analysis::Place::Function(id), "call it something");
+    ///         }
+    ///     }
+    /// });
+    /// let registry = Registry::default().with(&NAMED, CHECK)?;
+    /// assert_eq!(registry.with(&NAMED, CHECK).unwrap_err(), Refused::Taken("ACME002"));
     /// # Ok::<(), Refused>(())
     /// ```
-    pub fn with(mut self, rule: &'static Rule) -> Result<Self, Refused> {
+    pub fn with(mut self, rule: &'static Rule, check: Check) -> Result<Self, Refused> {
         for word in words(rule) {
-            if word.is_empty() || Selector::is_reserved(word) || self.guideline(word).is_some() {
+            if word.is_empty() || is_reserved(word) || self.guideline(word).is_some() {
                 return Err(Refused::NoName(word));
             }
             if self.find(word).is_some() {
                 return Err(Refused::Taken(word));
             }
         }
-        let place = self.added.partition_point(|known| known.code < rule.code);
-        self.added.insert(place, rule);
+        let place = self.added.partition_point(|(known, _)| known.code < rule.code);
+        self.added.insert(place, (rule, check));
         Ok(self)
     }
 
     /// All rules: ours in the order of their codes, then those that were added.
     pub fn rules(&self) -> impl Iterator<Item = &'static Rule> + '_ {
-        rules::ALL.iter().copied().chain(self.added.iter().copied())
+        let added = self.added.iter().map(|(rule, _)| *rule);
+        rules::ALL.iter().copied().chain(added)
+    }
+
+    /// The rules that look at code or images, in the same order, with their checks.
+    pub(crate) fn checks(&self) -> impl Iterator<Item = (&'static Rule, Check)> + '_ {
+        rules::CHECKS.iter().copied().chain(self.added.iter().copied())
+    }
+
+    /// The check of a rule; `None` if it looks at no code.
+    pub(crate) fn check(&self, rule: &Rule) -> Option<Check> {
+        let mut checks = self.checks();
+        checks.find_map(|(known, check)| std::ptr::eq(known, rule).then_some(check))
     }
 
     /// The rule with this code, name or alias; case does not matter.
@@ -113,89 +135,47 @@ impl Registry {
         self.guidelines()
             .find(|guideline| guideline.eq_ignore_ascii_case(text))
     }
-
-    /// The codes of the rules that a word stands for, which is a code, a name, an alias, a family or a guideline.
-    ///
-    /// # Errors
-    ///
-    /// [`UnknownSelector`], with the nearest known word if one is near.
-    pub fn covered(&self, text: &str) -> Result<Vec<&'static str>, UnknownSelector> {
-        let selector = self.select(text)?;
-        let names_some = selector.certainty == Certainty::Definite && !matches!(selector.what, Subject::All);
-        let is_covered = |rule: &&Rule| names_some && selector.matches(rule, Certainty::Definite);
-        let codes: Vec<_> = self.rules().filter(is_covered).map(|rule| rule.code).collect();
-        if codes.is_empty() {
-            return Err(UnknownSelector {
-                word: text.to_owned(),
-                nearest: None,
-            });
-        }
-        Ok(codes)
-    }
-
-    /// The findings that a word stands for: see [`Selector::parse`], which knows our own rules only.
-    ///
-    /// # Errors
-    ///
-    /// [`UnknownSelector`], with the nearest known word if one is near.
-    pub fn select(&self, text: &str) -> Result<Selector, UnknownSelector> {
-        Selector::parse_in(text, self)
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::{Refused, Registry};
-    use crate::rule::{Check, Family, Rule};
+    use crate::checks::Check;
+    use crate::rule::{Family, Rule};
+    use crate::selector::Selector;
 
-    static MINE: Rule = Rule::new(
-        "ACME001",
-        "my-rule",
-        Family::Device,
-        "mine",
-        Check::Module(|_, _| {}),
-    );
-    static TAKEN: Rule = Rule::new(
-        "ACME002",
-        "zero-mask",
-        Family::Device,
-        "mine",
-        Check::Module(|_, _| {}),
-    );
-    static FAMILY: Rule = Rule::new("warp", "w", Family::Device, "mine", Check::Module(|_, _| {}));
-    static CERTAINTY: Rule = Rule::new(
-        "ACME003",
-        "conditional",
-        Family::Device,
-        "mine",
-        Check::Module(|_, _| {}),
-    );
+    const CHECK: Check = Check::Module(|_, _| {});
+
+    static MINE: Rule = Rule::new("ACME001", "my-rule", Family::Device, "mine");
+    static TAKEN: Rule = Rule::new("ACME002", "zero-mask", Family::Device, "mine");
+    static FAMILY: Rule = Rule::new("warp", "w", Family::Device, "mine");
+    static CERTAINTY: Rule = Rule::new("ACME003", "conditional", Family::Device, "mine");
 
     #[test]
     fn a_rule_is_added_once_and_under_names_of_its_own() {
-        let registry = Registry::default().with(&MINE).unwrap();
+        let registry = Registry::default().with(&MINE, CHECK).unwrap();
         assert_eq!(registry.find("MY-RULE").map(|rule| rule.code), Some("ACME001"));
         assert_eq!(
-            registry.clone().with(&MINE).err(),
+            registry.clone().with(&MINE, CHECK).err(),
             Some(Refused::Taken("ACME001"))
         );
         assert_eq!(
-            registry.clone().with(&TAKEN).err(),
+            registry.clone().with(&TAKEN, CHECK).err(),
             Some(Refused::Taken("zero-mask"))
         );
         assert_eq!(
-            registry.clone().with(&FAMILY).err(),
+            registry.clone().with(&FAMILY, CHECK).err(),
             Some(Refused::NoName("warp"))
         );
         assert_eq!(
-            registry.with(&CERTAINTY).err(),
+            registry.with(&CERTAINTY, CHECK).err(),
             Some(Refused::NoName("conditional"))
         );
     }
 
     #[test]
     fn selectors_read_what_they_print() {
-        let registry = Registry::default().with(&MINE).unwrap();
+        let registry = Registry::default().with(&MINE, CHECK).unwrap();
         for text in [
             "all",
             "potential",
@@ -211,9 +191,9 @@ mod tests {
             "conditional:G-2.1",
             "ACME001",
         ] {
-            assert_eq!(registry.select(text).unwrap().to_string(), text);
+            assert_eq!(Selector::parse_in(text, &registry).unwrap().to_string(), text);
         }
-        let unknown = registry.select("my-rul").unwrap_err();
+        let unknown = Selector::parse_in("my-rul", &registry).unwrap_err();
         assert_eq!(unknown.nearest.as_deref(), Some("my-rule"));
     }
 }

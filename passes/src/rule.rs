@@ -1,8 +1,7 @@
-//! A rule: metadata, documentation, a check.
+//! What is known of a rule without its check.
 
 pub use ptxcheck_images::kinds::ProblemKind;
 
-use crate::context::{FunctionContext, ImagePlace, ImagesContext, ModuleContext, Report};
 use crate::finding::Certainty;
 
 /// The severity of a finding.
@@ -102,6 +101,18 @@ pub enum WitnessSearch {
 }
 
 impl WitnessSearch {
+    /// All searches.
+    pub const ALL: [Self; 8] = [
+        Self::Collectives,
+        Self::Exchanges,
+        Self::Barriers,
+        Self::LostUpdates,
+        Self::BesideAtomics,
+        Self::Bounds,
+        Self::Hangs,
+        Self::Copies,
+    ];
+
     /// True if it is about accesses of several threads that nothing orders.
     pub(crate) const fn is_about_accesses(self) -> bool {
         matches!(
@@ -165,28 +176,11 @@ impl Certainties {
     }
 }
 
-/// When a rule looks, and at what.
-#[derive(Clone, Copy)]
-#[non_exhaustive]
-pub enum Check {
-    /// Once a module.
-    Module(fn(&ModuleContext<'_>, &mut Report<'_>)),
-    /// Once for every function with a body; functions of large modules in parallel.
-    Function(fn(&FunctionContext<'_>, &mut Report<'_>)),
-    /// Once a run, at what the images of all inputs declare.
-    Images(fn(&ImagesContext<'_>, &mut Report<'_, ImagePlace>)),
-    /// Once a module, and once a run at what the images of all inputs declare.
-    Linked(
-        fn(&ModuleContext<'_>, &mut Report<'_>),
-        fn(&ImagesContext<'_>, &mut Report<'_, ImagePlace>),
-    ),
-    /// Not at device code: for each problem of this kind that the run had with an input.
-    Problem(ProblemKind),
-    /// Not at device code: at what the settings and comments say of findings.
-    Configuration,
-}
+/// The rules about the configuration of a run.
+pub(crate) const UNUSED_SETTING: &str = "PTX906";
+pub(crate) const CONTRADICTING_ASSUMPTION: &str = "PTX908";
 
-/// One rule. A file in `rules/` holds one as `pub static RULE`.
+/// One rule. A file in `rules/` holds one as `pub static RULE`, and its check as `CHECK`.
 #[non_exhaustive]
 pub struct Rule {
     /// `PTX407`. Stable for ever.
@@ -205,8 +199,6 @@ pub struct Rule {
     pub definite: Level,
     /// The certainties that its findings can have. Those that are not definite are off unless the settings switch them on.
     pub certainties: Certainties,
-    /// When it looks, and at what.
-    pub check: Check,
 }
 
 impl std::fmt::Debug for Rule {
@@ -229,15 +221,10 @@ impl Rule {
     /// A rule of one's own: its definite findings are errors, it makes no potential ones, and it has no other names. The functions below
     /// set everything else.
     ///
-    /// `code` and `name` are what users select it by; codes that begin with `PTX` are ours.
+    /// `code` and `name` are what users select it by; codes that begin with `PTX` are ours. A [`Registry`](crate::Registry) takes it with
+    /// its check.
     #[must_use]
-    pub const fn new(
-        code: &'static str,
-        name: &'static str,
-        family: Family,
-        summary: &'static str,
-        check: Check,
-    ) -> Self {
+    pub const fn new(code: &'static str, name: &'static str, family: Family, summary: &'static str) -> Self {
         Self {
             code,
             name,
@@ -247,7 +234,6 @@ impl Rule {
             summary,
             definite: Level::Error,
             certainties: Certainties::DEFINITE,
-            check,
         }
     }
 
@@ -265,9 +251,15 @@ impl Rule {
         self
     }
 
-    /// Its documentation in Markdown: the module documentation of its file. Empty for rules that are not ours.
+    /// The kind of problems with inputs that it reports; `None` for the rules about other things.
     #[must_use]
-    pub fn documentation(&self) -> &'static str {
-        crate::rules::documentation(self.code)
+    pub fn problem(&self) -> Option<ProblemKind> {
+        ProblemKind::ALL.into_iter().find(|kind| kind.code() == self.code)
+    }
+
+    /// True if it reports what settings and comments say of findings.
+    #[must_use]
+    pub fn is_about_configuration(&self) -> bool {
+        [UNUSED_SETTING, CONTRADICTING_ASSUMPTION].contains(&self.code)
     }
 }

@@ -1,6 +1,7 @@
 //! The rules, one file each. The list is made by the build script from the files in this folder: adding a rule
 //! is adding its file.
 
+use crate::checks::Check;
 use crate::rule::Rule;
 
 include!(concat!(env!("OUT_DIR"), "/rules.rs"));

@@ -1,7 +1,7 @@
 //! Selectors: the words for findings that settings name.
 
 use crate::finding::Certainty;
-use crate::registry::Registry;
+use crate::registry::{ALL, CONDITIONAL, POTENTIAL, Registry};
 use crate::rule::{Family, Rule};
 
 /// The rules that a selector is for.
@@ -33,11 +33,6 @@ const CERTAINTIES: [(&str, Certainty); 2] = [
     (POTENTIAL, Certainty::Potential),
     (CONDITIONAL, Certainty::Conditional),
 ];
-const POTENTIAL: &str = "potential";
-const CONDITIONAL: &str = "conditional";
-
-/// The selector of all definite findings.
-const ALL: &str = "all";
 
 /// As [`Selector::parse`] reads it.
 impl std::fmt::Display for Selector {
@@ -108,12 +103,6 @@ impl Selector {
         }
     }
 
-    /// True if it is a word that no rule can be called.
-    pub(crate) fn is_reserved(word: &str) -> bool {
-        let is_family = Family::ALL.iter().any(|family| family.as_str() == word);
-        is_family || Self::words().any(|known| known == word) || word.contains(':')
-    }
-
     /// The words that are neither a rule nor a family.
     fn words() -> impl Iterator<Item = &'static str> {
         CERTAINTIES.iter().map(|(word, _)| *word).chain([ALL])
@@ -146,7 +135,12 @@ impl Selector {
         Self::parse_in(text, &Registry::default())
     }
 
-    pub(crate) fn parse_in(text: &str, registry: &Registry) -> Result<Self, UnknownSelector> {
+    /// The same, with the rules of a registry.
+    ///
+    /// # Errors
+    ///
+    /// As [`Selector::parse`].
+    pub fn parse_in(text: &str, registry: &Registry) -> Result<Self, UnknownSelector> {
         let mut certainty = Certainty::Definite;
         let mut what = text;
         for (word, named) in CERTAINTIES {
@@ -206,6 +200,29 @@ impl Selector {
         };
         is_its && self.what.has(rule)
     }
+}
+
+/// The codes of the rules that a word stands for, which is a code, a name, an alias, a family or a guideline.
+///
+/// # Errors
+///
+/// [`UnknownSelector`], with the nearest known word if one is near.
+pub fn covered(text: &str, registry: &Registry) -> Result<Vec<&'static str>, UnknownSelector> {
+    let selector = Selector::parse_in(text, registry)?;
+    let names_some = selector.certainty == Certainty::Definite && !matches!(selector.what, Subject::All);
+    let is_covered = |rule: &&Rule| names_some && selector.matches(rule, Certainty::Definite);
+    let codes: Vec<_> = registry
+        .rules()
+        .filter(is_covered)
+        .map(|rule| rule.code)
+        .collect();
+    if codes.is_empty() {
+        return Err(UnknownSelector {
+            word: text.to_owned(),
+            nearest: None,
+        });
+    }
+    Ok(codes)
 }
 
 /// A word that names no rule and no family.

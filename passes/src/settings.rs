@@ -17,6 +17,7 @@ use crate::recompile::Recompile;
 use crate::registry::Registry;
 use crate::report_cache::ReportCache;
 use crate::rule::{Family, Level, Rule, WitnessSearch};
+use crate::rule_settings::{RuleLevels, RuleSettings};
 use crate::scope::{PathMap, Root, Scope};
 use crate::selector::Subject;
 use crate::shard_assignment::Deal;
@@ -270,6 +271,38 @@ impl Settings {
             }
         }
         found
+    }
+
+    /// What checks need of them.
+    #[must_use]
+    pub fn for_rules(&self) -> RuleSettings<'_> {
+        let levels_of = |rule: &'static Rule| {
+            let definite = [Level::Allow, Level::Warning, Level::Error]
+                .map(|own| self.level(rule, Certainty::Definite, own));
+            let [conditional, potential] = [Certainty::Conditional, Certainty::Potential]
+                .map(|certainty| self.level(rule, certainty, rule.definite));
+            RuleLevels {
+                code: rule.code,
+                own: rule.definite,
+                definite,
+                conditional,
+                potential,
+            }
+        };
+        let mut levels: Vec<RuleLevels> = self.registry.rules().map(levels_of).collect();
+        // Those of a program's own come after ours.
+        levels.sort_by_key(|levels| levels.code);
+        RuleSettings {
+            levels,
+            searches: WitnessSearch::ALL.map(|kind| self.search(kind)),
+            analyses: self.analysis_options(),
+            launches: &self.launches,
+            assumptions: &self.assumptions,
+            policy: &self.policy,
+            near_limit: self.near_limit,
+            is_one_program: self.is_one_program(),
+            is_complete: self.whole_program,
+        }
     }
 
     /// The options of the analyses: the findings that can be reported under these settings.

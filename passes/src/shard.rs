@@ -20,6 +20,7 @@ use crate::policy::Policy;
 use crate::registry::Registry;
 use crate::rule::Level;
 use crate::run::{Bytes, Decisions, Input, Outcome, Unfinished, dedup};
+use crate::selector::Selector;
 use crate::settings::{Change, LevelSetting, Settings};
 use crate::sources::Sources;
 use crate::{locate, run};
@@ -225,7 +226,7 @@ impl Shard {
     #[must_use]
     pub fn settings(&self, registry: &Registry) -> Settings {
         let setting = |(selector, level, change): &(String, Level, Change)| {
-            let selector = registry.select(selector).ok()?;
+            let selector = Selector::parse_in(selector, registry).ok()?;
             Some(LevelSetting {
                 selector,
                 level: *level,

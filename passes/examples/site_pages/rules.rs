@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use ptxcheck_passes::rule::{Family, Rule};
-use ptxcheck_passes::rules;
+use ptxcheck_passes::rules::{self, documentation};
 
 use crate::code::lines;
 use crate::names;
@@ -144,7 +144,7 @@ fn page(rule: &Rule) -> String {
         }
     }
     text.push('\n');
-    text.push_str(&with_links(rule.documentation().trim_end(), rule.code));
+    text.push_str(&with_links(documentation(rule.code).trim_end(), rule.code));
     text.push('\n');
     let mut cases = rules::cases(rule.code).peekable();
     if cases.peek().is_some() {

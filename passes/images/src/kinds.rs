@@ -187,6 +187,15 @@ pub enum ProblemKind {
 }
 
 impl ProblemKind {
+    /// All kinds, in the order of their codes.
+    pub const ALL: [Self; 5] = [
+        Self::Unreadable,
+        Self::Syntax,
+        Self::Limit,
+        Self::Internal,
+        Self::Unsupported,
+    ];
+
     /// The code of the rule that reports problems of this kind.
     #[must_use]
     pub const fn code(self) -> &'static str {

@@ -1,6 +1,7 @@
 //! The pages about rules on a site of the documentation.
 
 use ptxcheck_passes::rule::Rule;
+use ptxcheck_passes::rules;
 
 /// The address of a site of the documentation, if one is known.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -35,7 +36,7 @@ impl RulePages {
     #[must_use]
     pub fn of(&self, rule: &Rule) -> Option<String> {
         let base = self.base.as_deref()?;
-        (!rule.documentation().is_empty()).then(|| format!("{base}/rules/{}.html", rule.code))
+        (!rules::documentation(rule.code).is_empty()).then(|| format!("{base}/rules/{}.html", rule.code))
     }
 
     /// `text` as a link of a terminal (OSC 8) to the page about a rule, or as it is.

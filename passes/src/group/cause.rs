@@ -8,7 +8,6 @@ use rustc_hash::FxHashMap;
 use crate::finding::{Certainty, Finding, Frame, Suppression, Value};
 use crate::inventory::InputReport;
 use crate::names;
-use crate::rule::Check;
 use crate::sources::Sources;
 
 /// The key of a cause.
@@ -108,7 +107,7 @@ impl<'f, 's> CauseKeys<'f, 's> {
     }
 
     fn fault_of(&mut self, index: usize, finding: &'f Finding, has_symbol: bool) -> Fault {
-        if matches!(finding.rule.check, Check::Problem(_) | Check::Configuration) {
+        if finding.rule.problem().is_some() || finding.rule.is_about_configuration() {
             return Fault::Alone(index);
         }
         if let Some(at) = line_to_fix(finding) {

@@ -1,8 +1,8 @@
 //! The symbols that one module defines for a linker, and those that it leaves undefined.
 
 use super::{Open, SymbolClass, Symbols, shapes};
+use crate::analysis::Place;
 use crate::analysis::references::{self, Uses};
-use crate::context::Place;
 use crate::externs;
 use crate::ir::{Function, Linkage, Module, Producer, SymbolKind};
 use crate::locate::Locator;

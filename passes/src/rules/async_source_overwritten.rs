@@ -45,9 +45,10 @@
 //! roles with barriers of their own. It leaves out kernels with volatile accesses or accesses that order others, with copies by
 //! tensor maps that complete at an mbarrier, and with barriers of several CTAs.
 
+use crate::checks::Check;
 use crate::conditional::AsyncWrong;
 use crate::context::{ModuleContext, Place, Report};
-use crate::rule::{Certainties, Check, Family, Level, Rule, WitnessSearch};
+use crate::rule::{Certainties, Family, Level, Rule, WitnessSearch};
 use crate::support::asynchronous as text;
 
 /// The rule.
@@ -62,8 +63,9 @@ pub static RULE: Rule = Rule {
     certainties: Certainties::DEFINITE
         .or_conditional(WitnessSearch::Copies)
         .or_potential(),
-    check: Check::Module(check),
 };
+
+pub(super) const CHECK: Check = Check::Module(check);
 
 const HELP: &str = "wait by `cp.async.bulk.wait_group.read` before the memory is written again";
 

@@ -43,8 +43,9 @@
 
 use crate::analysis::Certainty;
 use crate::analysis::lanes::{CountIssue, CountProblem};
+use crate::checks::Check;
 use crate::context::{ModuleContext, Report};
-use crate::rule::{Certainties, Check, Family, Level, Rule};
+use crate::rule::{Certainties, Family, Level, Rule};
 use crate::support::lanes;
 
 /// The rule.
@@ -57,8 +58,9 @@ pub static RULE: Rule = Rule {
     summary: "a barrier counts other threads than reach it, or warps wait for each other for ever",
     definite: Level::Error,
     certainties: Certainties::DEFINITE.or_potential(),
-    check: Check::Module(check),
 };
+
+pub(super) const CHECK: Check = Check::Module(check);
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     for problem in module.count_problems() {

@@ -30,12 +30,13 @@
 //! generation have as many registers. For PTX, launch bounds are checked, and registers are not known. Dynamic shared memory, cluster sizes
 //! and the stack are not checked.
 
+use crate::checks::Check;
 use crate::context::{ImagePlace, ImagesContext, Report};
 use crate::inventory::{ImageReport, Kernel};
 use crate::names::{in_message, is_called};
 use crate::occupancy::largest_block;
 use crate::policy::RequiredBlock;
-use crate::rule::{Certainties, Check, Family, Level, Rule};
+use crate::rule::{Certainties, Family, Level, Rule};
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -47,8 +48,9 @@ pub static RULE: Rule = Rule {
     summary: "a kernel cannot be launched with the block that the policy requires",
     definite: Level::Error,
     certainties: Certainties::DEFINITE,
-    check: Check::Images(check),
 };
+
+pub(super) const CHECK: Check = Check::Images(check);
 
 /// The reason why a block is too large.
 enum Reason {

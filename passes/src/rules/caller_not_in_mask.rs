@@ -37,9 +37,10 @@
 //! that only larger blocks need. A collective that all lanes reach with a full mask shows that blocks have a warp.
 
 use crate::analysis::lanes::{LaneFinding, Lanes, Problem, Root};
+use crate::checks::Check;
 use crate::context::{ModuleContext, Report};
 use crate::finding::{Certainty, Value};
-use crate::rule::{Certainties, Check, Family, Level, Rule, WitnessSearch};
+use crate::rule::{Certainties, Family, Level, Rule, WitnessSearch};
 
 use crate::support::lanes as text;
 
@@ -55,8 +56,9 @@ pub static RULE: Rule = Rule {
     certainties: Certainties::DEFINITE
         .or_conditional(WitnessSearch::Collectives)
         .or_potential(),
-    check: Check::Module(check),
 };
+
+pub(super) const CHECK: Check = Check::Module(check);
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     for root in module.lane_roots() {

@@ -28,8 +28,9 @@
 //! `.shared::cluster` in that way.
 
 use crate::analysis::provenance::ViolationKind;
+use crate::checks::Check;
 use crate::context::{ModuleContext, Report};
-use crate::rule::{Certainties, Check, Family, Level, Rule};
+use crate::rule::{Certainties, Family, Level, Rule};
 use crate::support::addresses;
 
 /// The rule.
@@ -42,8 +43,9 @@ pub static RULE: Rule = Rule {
     summary: "the shared memory of another CTA is accessed as the own CTA's",
     definite: Level::Error,
     certainties: Certainties::DEFINITE.or_potential(),
-    check: Check::Module(check),
 };
+
+pub(super) const CHECK: Check = Check::Module(check);
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     for violation in addresses::of_kind(module, &[ViolationKind::ClusterAsCta]) {

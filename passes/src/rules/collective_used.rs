@@ -22,9 +22,10 @@
 //! Off by default; `-D PTX412` forbids them. Functions that no kernel of the module calls are not reported, nor is what
 //! a constant keeps from being executed; calls through pointers are not followed.
 
+use crate::checks::Check;
 use crate::context::{ModuleContext, Place, Report};
 use crate::ir::Op;
-use crate::rule::{Certainties, Check, Family, Level, Rule};
+use crate::rule::{Certainties, Family, Level, Rule};
 
 use crate::support::wording;
 
@@ -38,8 +39,9 @@ pub static RULE: Rule = Rule {
     summary: "a kernel can reach a warp collective",
     definite: Level::Allow,
     certainties: Certainties::DEFINITE,
-    check: Check::Module(check),
 };
+
+pub(super) const CHECK: Check = Check::Module(check);
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     let mut reached = vec![false; module.module.functions.len()];

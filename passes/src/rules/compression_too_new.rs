@@ -26,10 +26,11 @@
 //! The driver is compared as a whole: 550.40 is too old. Whether a file is loaded by that driver at all (CUDA 13 needs 580)
 //! is not checked.
 
+use crate::checks::Check;
 use crate::context::{ImagePlace, ImagesContext, Report};
 use crate::finding::Value;
 use crate::policy::FIRST_ZSTD_DRIVER;
-use crate::rule::{Certainties, Check, Family, Level, Rule};
+use crate::rule::{Certainties, Family, Level, Rule};
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -41,8 +42,9 @@ pub static RULE: Rule = Rule {
     summary: "images are packed in a way that the declared minimum driver cannot unpack",
     definite: Level::Error,
     certainties: Certainties::DEFINITE,
-    check: Check::Images(check),
 };
+
+pub(super) const CHECK: Check = Check::Images(check);
 
 fn check(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
     let Some(minimum) = context

@@ -24,9 +24,10 @@
 //! Pointers that are loaded from memory, or passed by the host, are not known.
 
 use crate::analysis::provenance::ViolationKind;
+use crate::checks::Check;
 use crate::context::{ModuleContext, Report};
 use crate::ir::Space;
-use crate::rule::{Certainties, Check, Family, Level, Rule};
+use crate::rule::{Certainties, Family, Level, Rule};
 use crate::support::addresses;
 
 /// The rule.
@@ -39,8 +40,9 @@ pub static RULE: Rule = Rule {
     summary: "a store or atomic lands in constant memory",
     definite: Level::Error,
     certainties: Certainties::DEFINITE.or_potential(),
-    check: Check::Module(check),
 };
+
+pub(super) const CHECK: Check = Check::Module(check);
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     for violation in addresses::of_kind(module, &[ViolationKind::ConstantStore]) {

@@ -29,7 +29,7 @@
 //! floating-point number or a pointer counts as an integer of its size. A name that no parameter is known to have is reported with
 //! `--strict-config` (PTX906).
 
-use crate::rule::{Certainties, Check, Family, Level, Rule};
+use crate::rule::{Certainties, Family, Level, Rule};
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -41,5 +41,4 @@ pub static RULE: Rule = Rule {
     summary: "an assumption about a parameter does not fit its kernel",
     definite: Level::Error,
     certainties: Certainties::DEFINITE,
-    check: Check::Configuration,
 };

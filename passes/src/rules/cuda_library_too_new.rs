@@ -24,11 +24,12 @@
 //! (cuSOLVER, cuSPARSE, cuRAND) say nothing, and libraries that a program loads by itself are not known. NVIDIA's package for forward
 //! compatibility runs them on older drivers of data centres.
 
+use crate::checks::Check;
 use crate::context::{ImagePlace, ImagesContext, Report};
 use crate::finding::Value;
 use crate::names::in_message;
 use crate::policy::{Driver, is_older_branch, library_version};
-use crate::rule::{Certainties, Check, Family, Level, Rule};
+use crate::rule::{Certainties, Family, Level, Rule};
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -40,8 +41,9 @@ pub static RULE: Rule = Rule {
     summary: "a needed CUDA library is newer than the declared minimum driver can run",
     definite: Level::Error,
     certainties: Certainties::DEFINITE,
-    check: Check::Images(check),
 };
+
+pub(super) const CHECK: Check = Check::Images(check);
 
 fn check(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
     let Some(minimum) = context.policy.min_driver else {

@@ -24,10 +24,11 @@
 //!
 //! A PTX file of its own is not reported: such files are for development. `-A PTX507` for debug builds.
 
+use crate::checks::Check;
 use crate::context::{ImagePlace, ImagesContext, Report};
 use crate::finding::Value;
 use crate::inventory::{ImageKind, ImageReport};
-use crate::rule::{Certainties, Check, Family, Level, Rule};
+use crate::rule::{Certainties, Family, Level, Rule};
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -39,8 +40,9 @@ pub static RULE: Rule = Rule {
     summary: "an image is built for debugging",
     definite: Level::Warning,
     certainties: Certainties::DEFINITE,
-    check: Check::Images(check),
 };
+
+pub(super) const CHECK: Check = Check::Images(check);
 
 fn check(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
     for (number, input) in context.inputs.iter().enumerate() {

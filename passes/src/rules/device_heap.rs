@@ -22,9 +22,10 @@
 //! Off by default; `-D PTX607` forbids them. What a compiler turned into memory on the stack leaves no call. Code that a
 //! constant keeps from being executed is not reported.
 
+use crate::checks::Check;
 use crate::context::{ModuleContext, Report};
 use crate::names::in_message;
-use crate::rule::{Certainties, Check, Family, Level, Rule};
+use crate::rule::{Certainties, Family, Level, Rule};
 use crate::support::calls;
 
 /// The rule.
@@ -37,8 +38,9 @@ pub static RULE: Rule = Rule {
     summary: "device code uses the heap",
     definite: Level::Allow,
     certainties: Certainties::DEFINITE,
-    check: Check::Module(check),
 };
+
+pub(super) const CHECK: Check = Check::Module(check);
 
 /// Functions that allocate and free memory.
 const HEAP: &[&str] = &[

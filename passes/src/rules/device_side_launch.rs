@@ -22,8 +22,9 @@
 //! Off by default; `-D PTX603` forbids them. A launch is a call of the device runtime, by its names in CUDA 5 to 13. Code that
 //! a constant keeps from being executed is not reported.
 
+use crate::checks::Check;
 use crate::context::{ModuleContext, Report};
-use crate::rule::{Certainties, Check, Family, Level, Rule};
+use crate::rule::{Certainties, Family, Level, Rule};
 use crate::support::calls;
 
 /// The rule.
@@ -36,8 +37,9 @@ pub static RULE: Rule = Rule {
     summary: "device code launches a kernel",
     definite: Level::Allow,
     certainties: Certainties::DEFINITE,
-    check: Check::Module(check),
 };
+
+pub(super) const CHECK: Check = Check::Module(check);
 
 /// Functions of the device runtime that launch a grid.
 const LAUNCHES: &[&str] = &[

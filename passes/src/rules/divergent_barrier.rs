@@ -40,9 +40,10 @@
 //! count says that some threads stay away, and PTX419 is about them.
 
 use crate::analysis::lanes::{Problem, is_full_warp};
+use crate::checks::Check;
 use crate::context::{ModuleContext, Report};
 use crate::finding::Certainty;
-use crate::rule::{Certainties, Check, Family, Level, Rule, WitnessSearch};
+use crate::rule::{Certainties, Family, Level, Rule, WitnessSearch};
 use crate::sanitizer::Sanitizer;
 
 use crate::support::lanes as text;
@@ -59,8 +60,9 @@ pub static RULE: Rule = Rule {
     certainties: Certainties::DEFINITE
         .or_conditional(WitnessSearch::Collectives)
         .or_potential(),
-    check: Check::Module(check),
 };
+
+pub(super) const CHECK: Check = Check::Module(check);
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     text::each(module, Problem::SkippedBarrier, |root, found| {

@@ -30,9 +30,10 @@
 //! not compared.
 
 use crate::analysis::lanes::{Issue, LaneFinding, Problem, Root};
+use crate::checks::Check;
 use crate::context::{ModuleContext, Report};
 use crate::finding::Value;
-use crate::rule::{Certainties, Check, Family, Level, Rule, WitnessSearch};
+use crate::rule::{Certainties, Family, Level, Rule, WitnessSearch};
 
 use crate::support::lanes as text;
 
@@ -48,8 +49,9 @@ pub static RULE: Rule = Rule {
     certainties: Certainties::DEFINITE
         .or_conditional(WitnessSearch::Collectives)
         .or_potential(),
-    check: Check::Module(check),
 };
+
+pub(super) const CHECK: Check = Check::Module(check);
 
 /// More masks than this of one call are one finding.
 const SEPARATE_MASKS: usize = 4;

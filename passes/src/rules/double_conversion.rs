@@ -27,9 +27,10 @@
 //! Addresses that are loaded from memory are not known.
 
 use crate::analysis::provenance::ViolationKind;
+use crate::checks::Check;
 use crate::context::{ModuleContext, Report};
 use crate::ir::Space;
-use crate::rule::{Certainties, Check, Family, Level, Rule};
+use crate::rule::{Certainties, Family, Level, Rule};
 use crate::support::addresses;
 
 /// The rule.
@@ -42,8 +43,9 @@ pub static RULE: Rule = Rule {
     summary: "an address is converted to or from generic twice",
     definite: Level::Error,
     certainties: Certainties::DEFINITE.or_potential(),
-    check: Check::Module(check),
 };
+
+pub(super) const CHECK: Check = Check::Module(check);
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     for violation in addresses::of_kind(module, &[ViolationKind::Twice]) {

@@ -33,8 +33,9 @@
 //! bytes of the store, by a lane next to the one that arrives, and those of the read certainly overlap. Where the lane is picked by
 //! `elect.sync`, which lanes reach together, the finding is potential.
 
+use crate::checks::Check;
 use crate::context::{ModuleContext, Report};
-use crate::rule::{Certainties, Check, Family, Level, Rule};
+use crate::rule::{Certainties, Family, Level, Rule};
 use crate::sanitizer::Sanitizer;
 use crate::support::asynchronous as text;
 
@@ -48,8 +49,9 @@ pub static RULE: Rule = Rule {
     summary: "a lane arrives at an mbarrier for its warp before the other lanes have certainly stored",
     definite: Level::Error,
     certainties: Certainties::DEFINITE.or_potential(),
-    check: Check::Module(check),
 };
+
+pub(super) const CHECK: Check = Check::Module(check);
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     for problem in module.asynchronous().early_arrivals() {

@@ -39,11 +39,12 @@
 //! that belong together are not known. Threads that wait for a flag in global memory wait for somebody else. A loop that stops after so many
 //! tests of a phase, or by a clock, is no endless wait.
 
+use crate::checks::Check;
 use crate::conditional::{Awaited, ConditionalHang, FoundHang, StuckLanes};
 use crate::context::{ModuleContext, Report};
 use crate::finding::Value;
 use crate::names::in_message;
-use crate::rule::{Certainties, Check, Family, Level, Rule, WitnessSearch};
+use crate::rule::{Certainties, Family, Level, Rule, WitnessSearch};
 use crate::support::{lanes as text, witness};
 
 /// The rule.
@@ -56,8 +57,9 @@ pub static RULE: Rule = Rule {
     summary: "threads of a block wait for ever at a named barrier or for a phase of an mbarrier",
     definite: Level::Error,
     certainties: Certainties::conditional(WitnessSearch::Hangs),
-    check: Check::Module(check),
 };
+
+pub(super) const CHECK: Check = Check::Module(check);
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     for hang in module.conditional_hangs() {

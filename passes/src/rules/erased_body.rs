@@ -48,12 +48,13 @@ use ptxcheck_ptx_parser::Span;
 
 use rustc_hash::FxHashSet;
 
+use crate::checks::Check;
 use crate::context::{Draft, ImagePlace, ImagesContext, ModuleContext, Place, Report};
 use crate::finding::Located;
 use crate::inventory::{Kernel, Stub};
 use crate::ir::{BlockId, Body, FunctionId, Op, Producer};
 use crate::names::normalised;
-use crate::rule::{Certainties, Check, Family, Level, Rule};
+use crate::rule::{Certainties, Family, Level, Rule};
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -65,8 +66,9 @@ pub static RULE: Rule = Rule {
     summary: "the compiler reached undefined behaviour in a kernel and removed its code",
     definite: Level::Error,
     certainties: Certainties::DEFINITE.or_potential(),
-    check: Check::Linked(check, check_empty_kernels),
 };
+
+pub(super) const CHECK: Check = Check::Linked(check, check_empty_kernels);
 
 /// Most bytes of machine code that a kernel without code takes: with nvcc 13.5, 128 for sm_75 and 256 from sm_90 on.
 const MAX_BARE_CODE_BYTES: u64 = 256;

@@ -44,8 +44,9 @@
 //! may expect the rest.
 
 use crate::analysis::asynchronous::{MAX_BYTES, WrongBytes};
+use crate::checks::Check;
 use crate::context::{ModuleContext, Report};
-use crate::rule::{Certainties, Check, Family, Level, Rule};
+use crate::rule::{Certainties, Family, Level, Rule};
 use crate::support::{asynchronous as text, wording};
 
 /// The rule.
@@ -58,8 +59,9 @@ pub static RULE: Rule = Rule {
     summary: "copies complete at a barrier in shared memory that does not expect their bytes",
     definite: Level::Error,
     certainties: Certainties::DEFINITE.or_potential(),
-    check: Check::Module(check),
 };
+
+pub(super) const CHECK: Check = Check::Module(check);
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     for problem in module.asynchronous().wrong_bytes() {

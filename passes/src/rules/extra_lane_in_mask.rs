@@ -49,8 +49,9 @@
 //! whole warps that a part of one never takes. Recursion and calls through pointers are not followed.
 
 use crate::analysis::lanes::Problem;
+use crate::checks::Check;
 use crate::context::{ModuleContext, Report};
-use crate::rule::{Certainties, Check, Family, Level, Rule, WitnessSearch};
+use crate::rule::{Certainties, Family, Level, Rule, WitnessSearch};
 
 use crate::support::lanes as text;
 
@@ -64,8 +65,9 @@ pub static RULE: Rule = Rule {
     summary: "the mask of a warp collective names lanes that do not take part",
     definite: Level::Error,
     certainties: Certainties::DEFINITE.or_conditional(WitnessSearch::Collectives),
-    check: Check::Module(check),
 };
+
+pub(super) const CHECK: Check = Check::Module(check);
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     text::each(module, Problem::Missing, |root, found| {

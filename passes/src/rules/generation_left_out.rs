@@ -31,13 +31,14 @@
 
 use std::collections::BTreeMap;
 
+use crate::checks::Check;
 use crate::context::{ImagePlace, ImagesContext, Report};
 use crate::finding::Value;
 use crate::forecast::Gpu;
 use crate::inventory::{ImageKind, InputReport, listed};
 use crate::names::in_message;
 use crate::reach::{Bundle, FileReach, Load, generations};
-use crate::rule::{Certainties, Check, Family, Level, Rule};
+use crate::rule::{Certainties, Family, Level, Rule};
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -49,8 +50,9 @@ pub static RULE: Rule = Rule {
     summary: "newer GPUs load no kernel of a file, and older ones do",
     definite: Level::Warning,
     certainties: Certainties::POTENTIAL,
-    check: Check::Images(check),
 };
+
+pub(super) const CHECK: Check = Check::Images(check);
 
 /// Files of a package with the same gaps.
 struct Found {

@@ -24,10 +24,11 @@
 //!
 //! Each module is counted as a whole if one of its kernels is loaded from it: a program that uses few of them compiles less.
 
+use crate::checks::Check;
 use crate::context::{ImagePlace, ImagesContext, Report};
 use crate::finding::Value;
 use crate::forecast::{Gpu, InputForecast, KernelForecast};
-use crate::rule::{Certainties, Check, Family, Level, Rule};
+use crate::rule::{Certainties, Family, Level, Rule};
 use crate::support::forecast::{gpu_list, kernel_names, place};
 
 /// The rule.
@@ -40,8 +41,9 @@ pub static RULE: Rule = Rule {
     summary: "the driver compiles more when it loads a file than the policy allows",
     definite: Level::Error,
     certainties: Certainties::DEFINITE,
-    check: Check::Images(check),
 };
+
+pub(super) const CHECK: Check = Check::Images(check);
 
 fn check(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
     for (number, forecast) in context.forecasts().iter().enumerate() {

@@ -29,9 +29,10 @@
 //! CUDA's, and the variable in the generic address space, where no compiler puts variables of the device. What a compiler
 //! has folded into a number leaves no trace.
 
+use crate::checks::Check;
 use crate::context::{ModuleContext, Report};
 use crate::ir::HostConstant;
-use crate::rule::{Certainties, Check, Family, Level, Rule};
+use crate::rule::{Certainties, Family, Level, Rule};
 use crate::support::host_constants;
 
 /// The rule.
@@ -44,8 +45,9 @@ pub static RULE: Rule = Rule {
     summary: "device code reads a constant of the host that is no number",
     definite: Level::Error,
     certainties: Certainties::DEFINITE,
-    check: Check::Module(check),
 };
+
+pub(super) const CHECK: Check = Check::Module(check);
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     let judge = |constant: HostConstant, name: &str| {

@@ -33,9 +33,10 @@
 //! CUDA's, and the variable in the generic address space, where no compiler puts variables of the device. What a compiler
 //! has folded into a number leaves no trace. A constant without a definition may have one in another module of a link.
 
+use crate::checks::Check;
 use crate::context::{ModuleContext, Report};
 use crate::ir::HostConstant;
-use crate::rule::{Certainties, Check, Family, Level, Rule};
+use crate::rule::{Certainties, Family, Level, Rule};
 use crate::support::host_constants;
 
 /// The rule.
@@ -48,8 +49,9 @@ pub static RULE: Rule = Rule {
     summary: "device code reads a constant of the host whose value is not known there",
     definite: Level::Error,
     certainties: Certainties::DEFINITE.or_potential(),
-    check: Check::Module(check),
 };
+
+pub(super) const CHECK: Check = Check::Module(check);
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     let judge = |constant: HostConstant, name: &str| {

@@ -28,9 +28,10 @@
 //! clang copies such a variable into constant memory, where it cannot be distinguished from one that is declared `__constant__`:
 //! potential.
 
+use crate::checks::Check;
 use crate::context::{ModuleContext, Report};
 use crate::ir::HostConstant;
-use crate::rule::{Certainties, Check, Family, Level, Rule};
+use crate::rule::{Certainties, Family, Level, Rule};
 use crate::support::host_constants;
 
 /// The rule.
@@ -43,8 +44,9 @@ pub static RULE: Rule = Rule {
     summary: "device code reads a volatile constant of the host",
     definite: Level::Error,
     certainties: Certainties::DEFINITE.or_potential(),
-    check: Check::Module(check),
 };
+
+pub(super) const CHECK: Check = Check::Module(check);
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     let judge = |constant: HostConstant, name: &str| {

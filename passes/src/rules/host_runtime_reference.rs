@@ -28,8 +28,9 @@
 //! some of that cannot be read, it is potential. Modules that GCC wrote are silent, too: it has a C library and a C++
 //! runtime for devices (PTX105 reports what is missing there).
 
+use crate::checks::Check;
 use crate::context::{ImagePlace, ImagesContext, Report};
-use crate::rule::{Certainties, Check, Family, Level, Rule};
+use crate::rule::{Certainties, Family, Level, Rule};
 use crate::support::symbols;
 
 /// The rule.
@@ -42,8 +43,9 @@ pub static RULE: Rule = Rule {
     summary: "device code refers to the C++ runtime of the host",
     definite: Level::Error,
     certainties: Certainties::DEFINITE.or_potential(),
-    check: Check::Images(check),
 };
+
+pub(super) const CHECK: Check = Check::Images(check);
 
 fn check(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
     for missing in context.missing() {

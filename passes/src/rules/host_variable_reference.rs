@@ -40,10 +40,11 @@
 //! everything.
 
 use crate::analysis::references;
+use crate::checks::Check;
 use crate::context::{ImagePlace, ImagesContext, ModuleContext, Report};
 use crate::ir::SymbolKind;
 use crate::link::SymbolClass;
-use crate::rule::{Certainties, Check, Family, Level, Rule};
+use crate::rule::{Certainties, Family, Level, Rule};
 use crate::support::symbols;
 use ptxcheck_ir::limits::SHOWN_USES;
 
@@ -57,8 +58,9 @@ pub static RULE: Rule = Rule {
     summary: "device code refers to a variable of the host",
     definite: Level::Error,
     certainties: Certainties::DEFINITE.or_potential(),
-    check: Check::Linked(check_module, check_link_set),
 };
+
+pub(super) const CHECK: Check = Check::Linked(check_module, check_link_set);
 
 const HELP: [&str; 2] = [
     "declare it `__device__` or `__constant__` where it is defined, and set it with `cudaMemcpyToSymbol`",

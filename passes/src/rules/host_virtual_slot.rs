@@ -27,12 +27,13 @@
 //! function empty as well, which is no defect in an abstract class. In the tables of classes with several bases a word
 //! after an offset is taken for the start of the next part; virtual bases add words that may count as empty slots.
 
+use crate::checks::Check;
 use crate::context::{ModuleContext, Place, Report};
 use crate::finding::Value;
 use crate::inventory::listed;
 use crate::ir::TableWord;
 use crate::names;
-use crate::rule::{Certainties, Check, Family, Level, Rule};
+use crate::rule::{Certainties, Family, Level, Rule};
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -44,8 +45,9 @@ pub static RULE: Rule = Rule {
     summary: "a table of virtual functions has an empty slot",
     definite: Level::Warning,
     certainties: Certainties::POTENTIAL,
-    check: Check::Module(check),
 };
+
+pub(super) const CHECK: Check = Check::Module(check);
 
 /// The offset to the complete object and the address of the type information stand before the slots.
 const HEADER: usize = 2;

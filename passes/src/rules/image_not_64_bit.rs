@@ -26,10 +26,11 @@
 //! Modules without any `.address_size`, for which the PTX ISA says 32, are not reported: the assembler takes the size from
 //! its own options. A PTX file of its own is reported only if it says 32.
 
+use crate::checks::Check;
 use crate::context::{ImagePlace, ImagesContext, Report};
 use crate::finding::Value;
 use crate::inventory::ImageReport;
-use crate::rule::{Certainties, Check, Family, Level, Rule};
+use crate::rule::{Certainties, Family, Level, Rule};
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -41,8 +42,9 @@ pub static RULE: Rule = Rule {
     summary: "an image is for 32-bit addresses",
     definite: Level::Error,
     certainties: Certainties::DEFINITE,
-    check: Check::Images(check),
 };
+
+pub(super) const CHECK: Check = Check::Images(check);
 
 fn check(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
     for (number, input) in context.inputs.iter().enumerate() {

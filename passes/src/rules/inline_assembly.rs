@@ -23,8 +23,9 @@
 //! One is reported for each place in the source, or, without line information, for each stretch of assembly. The marks are comments, which
 //! fat binaries lose, and LLVM IR is not checked.
 
+use crate::checks::Check;
 use crate::context::{FunctionContext, Place, Report};
-use crate::rule::{Certainties, Check, Family, Level, Rule};
+use crate::rule::{Certainties, Family, Level, Rule};
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -36,8 +37,9 @@ pub static RULE: Rule = Rule {
     summary: "device code has inline assembly",
     definite: Level::Allow,
     certainties: Certainties::DEFINITE,
-    check: Check::Function(check),
 };
+
+pub(super) const CHECK: Check = Check::Function(check);
 
 fn check(function: &FunctionContext<'_>, report: &mut Report<'_>) {
     let origin = function.module.module.origin;

@@ -20,7 +20,7 @@
 //!
 //! None.
 
-use crate::rule::{Certainties, Check, Family, Level, ProblemKind, Rule};
+use crate::rule::{Certainties, Family, Level, Rule};
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -32,5 +32,4 @@ pub static RULE: Rule = Rule {
     summary: "the analysis of an input failed",
     definite: Level::Error,
     certainties: Certainties::DEFINITE,
-    check: Check::Problem(ProblemKind::Internal),
 };

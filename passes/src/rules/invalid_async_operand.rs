@@ -57,9 +57,10 @@
 //! are known to the host alone.
 
 use crate::analysis::asynchronous::{InvalidOperand, MAX_ARRIVALS};
+use crate::checks::Check;
 use crate::context::{ModuleContext, Report};
 use crate::ir::{AsyncOp, MbarrierOp};
-use crate::rule::{Certainties, Check, Family, Level, Rule};
+use crate::rule::{Certainties, Family, Level, Rule};
 use crate::support::{asynchronous as text, wording};
 
 /// The rule.
@@ -72,8 +73,9 @@ pub static RULE: Rule = Rule {
     summary: "a size, count or address of an asynchronous operation is not allowed",
     definite: Level::Error,
     certainties: Certainties::DEFINITE.or_potential(),
-    check: Check::Module(check),
 };
+
+pub(super) const CHECK: Check = Check::Module(check);
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     for problem in module.asynchronous().invalid_operands() {

@@ -33,10 +33,11 @@
 //! the last valid lane there. So may bits 5 to 7, which belong to no field (PTX ISA, `shfl.sync`).
 
 use crate::analysis::collectives::{CollectiveSite, SHUFFLE_CONTROL};
+use crate::checks::Check;
 use crate::context::{ModuleContext, Place, Report};
 use crate::ir::ops::Form;
 use crate::ir::{Collective, Producer, Shuffle, Value};
-use crate::rule::{Certainties, Check, Family, Level, Rule};
+use crate::rule::{Certainties, Family, Level, Rule};
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -48,8 +49,9 @@ pub static RULE: Rule = Rule {
     summary: "the width of a shuffle is not a power of two up to 32",
     definite: Level::Error,
     certainties: Certainties::DEFINITE.or_potential(),
-    check: Check::Module(check),
 };
+
+pub(super) const CHECK: Check = Check::Module(check);
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     for site in module

@@ -28,8 +28,9 @@
 //! as its generic one, so a test of it answers rightly and is not reported.
 
 use crate::analysis::provenance::ViolationKind;
+use crate::checks::Check;
 use crate::context::{ModuleContext, Report};
-use crate::rule::{Certainties, Check, Family, Level, Rule};
+use crate::rule::{Certainties, Family, Level, Rule};
 use crate::support::addresses;
 
 /// The rule.
@@ -42,8 +43,9 @@ pub static RULE: Rule = Rule {
     summary: "a test of an address's space that can't be right",
     definite: Level::Error,
     certainties: Certainties::DEFINITE.or_potential(),
-    check: Check::Module(check),
 };
+
+pub(super) const CHECK: Check = Check::Module(check);
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     for violation in addresses::of_kind(module, &[ViolationKind::TestOfRaw, ViolationKind::AgainstTest]) {

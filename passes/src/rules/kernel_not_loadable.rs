@@ -30,11 +30,12 @@
 
 use std::collections::BTreeMap;
 
+use crate::checks::Check;
 use crate::context::{ImagePlace, ImagesContext, Report};
 use crate::finding::Value;
 use crate::forecast::{Gpu, InputForecast, KernelForecast, State};
 use crate::inventory::{InputReport, listed};
-use crate::rule::{Certainties, Check, Family, Level, Rule};
+use crate::rule::{Certainties, Family, Level, Rule};
 use crate::support::forecast::{forms, gpu_list, kernel_names, place};
 
 /// The rule.
@@ -47,8 +48,9 @@ pub static RULE: Rule = Rule {
     summary: "a kernel does not load on a GPU that the policy names",
     definite: Level::Error,
     certainties: Certainties::DEFINITE,
-    check: Check::Images(check),
 };
+
+pub(super) const CHECK: Check = Check::Images(check);
 
 fn check(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
     for (number, (input, forecast)) in context.inputs.iter().zip(context.forecasts()).enumerate() {

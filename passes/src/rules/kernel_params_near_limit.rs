@@ -25,9 +25,10 @@
 //! cent. What exceeds the limit is PTX301.
 
 use crate::analysis::params;
+use crate::checks::Check;
 use crate::context::{ModuleContext, Place, Report};
 use crate::ir::FunctionId;
-use crate::rule::{Certainties, Check, Family, Level, Rule};
+use crate::rule::{Certainties, Family, Level, Rule};
 use crate::support::wording;
 
 /// The rule.
@@ -40,8 +41,9 @@ pub static RULE: Rule = Rule {
     summary: "the parameters of a kernel take most of what can be passed",
     definite: Level::Allow,
     certainties: Certainties::DEFINITE,
-    check: Check::Module(check),
 };
+
+pub(super) const CHECK: Check = Check::Module(check);
 
 /// Per cent of the limit, unless the settings say otherwise.
 pub const NEAR_LIMIT_PERCENT: u8 = 90;

@@ -29,9 +29,10 @@
 use std::cmp::Reverse;
 
 use crate::analysis::params::{self, OLD_ASSEMBLER_LIMIT, OLD_LIMIT};
+use crate::checks::Check;
 use crate::context::{ModuleContext, Place, Report};
 use crate::ir::FunctionId;
-use crate::rule::{Certainties, Check, Family, Level, Rule};
+use crate::rule::{Certainties, Family, Level, Rule};
 use crate::support::wording;
 
 /// The rule.
@@ -44,8 +45,9 @@ pub static RULE: Rule = Rule {
     summary: "the parameters of a kernel exceed what its target and PTX version can pass",
     definite: Level::Error,
     certainties: Certainties::DEFINITE,
-    check: Check::Module(check),
 };
+
+pub(super) const CHECK: Check = Check::Module(check);
 
 /// Number of the largest parameters that are named.
 const NAMED: usize = 3;

@@ -41,11 +41,12 @@
 
 use std::collections::BTreeMap;
 
+use crate::checks::Check;
 use crate::context::{ImagePlace, ImagesContext, Report};
 use crate::finding::Value;
 use crate::inventory::{Group, ImageReport, InputReport, Kernel, listed};
 use crate::names::{self, in_message};
-use crate::rule::{Certainties, Check, Family, Level, Rule};
+use crate::rule::{Certainties, Family, Level, Rule};
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -57,8 +58,9 @@ pub static RULE: Rule = Rule {
     summary: "a kernel is in one image of a fat binary and not in another",
     definite: Level::Warning,
     certainties: Certainties::POTENTIAL,
-    check: Check::Images(check),
 };
+
+pub(super) const CHECK: Check = Check::Images(check);
 
 fn check(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
     for (number, input) in context.inputs.iter().enumerate() {

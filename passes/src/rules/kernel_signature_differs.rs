@@ -45,13 +45,14 @@
 
 use ptxcheck_common::maps::{NameMap, NameSet};
 
+use crate::checks::Check;
 use crate::context::{ImagePlace, ImagesContext, Report};
 use crate::finding::Value;
 use crate::inventory::{Group, ImageReport, listed};
 use crate::limits::SHOWN_NAMES;
 use crate::link::{self, Mismatch};
 use crate::names::in_message;
-use crate::rule::{Certainties, Check, Family, Level, Rule};
+use crate::rule::{Certainties, Family, Level, Rule};
 
 use crate::support::symbols;
 
@@ -65,8 +66,9 @@ pub static RULE: Rule = Rule {
     summary: "a kernel or variable is declared differently in two images, or in two modules of a link",
     definite: Level::Error,
     certainties: Certainties::DEFINITE,
-    check: Check::Images(check),
 };
+
+pub(super) const CHECK: Check = Check::Images(check);
 
 fn check(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
     for (number, input) in context.inputs.iter().enumerate() {

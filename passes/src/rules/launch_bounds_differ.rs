@@ -32,12 +32,13 @@
 
 use ptxcheck_common::maps::{NameMap, NameSet};
 
+use crate::checks::Check;
 use crate::context::{ImagePlace, ImagesContext, Report};
 use crate::finding::Value;
 use crate::inventory::{Group, ImageReport};
 use crate::ir::LaunchBounds;
 use crate::names::{self, in_message};
-use crate::rule::{Certainties, Check, Family, Level, Rule};
+use crate::rule::{Certainties, Family, Level, Rule};
 
 /// The namespaces of libraries that choose bounds and blocks by one table of targets.
 const TUNED: [&str; 2] = ["cub", "thrust"];
@@ -52,8 +53,9 @@ pub static RULE: Rule = Rule {
     summary: "the launch bounds of a kernel differ between the images of a fat binary",
     definite: Level::Warning,
     certainties: Certainties::POTENTIAL,
-    check: Check::Images(check),
 };
+
+pub(super) const CHECK: Check = Check::Images(check);
 
 fn check(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
     for (number, input) in context.inputs.iter().enumerate() {

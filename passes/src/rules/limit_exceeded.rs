@@ -24,7 +24,7 @@
 //! opening an input to its last finding. Without it, only LLVM IR has a limit, 30 s and 1 s more for each MiB of a module,
 //! at most 600 s. For one input, at most 65,536 findings are reported, definite ones first.
 
-use crate::rule::{Certainties, Check, Family, Level, ProblemKind, Rule};
+use crate::rule::{Certainties, Family, Level, Rule};
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -36,5 +36,4 @@ pub static RULE: Rule = Rule {
     summary: "an input exceeds a limit of the checker",
     definite: Level::Error,
     certainties: Certainties::DEFINITE,
-    check: Check::Problem(ProblemKind::Limit),
 };

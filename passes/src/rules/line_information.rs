@@ -26,10 +26,11 @@
 //! Bytes are counted unpacked: in a file that is compressed they take fewer. Images built with `-G` are PTX507's. A PTX file of its own is
 //! not reported: such files are for development.
 
+use crate::checks::Check;
 use crate::context::{ImagePlace, ImagesContext, Report};
 use crate::finding::Value;
 use crate::inventory::{ImageKind, ImageReport, InputReport, SectionBytes};
-use crate::rule::{Certainties, Check, Family, Level, Rule};
+use crate::rule::{Certainties, Family, Level, Rule};
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -41,8 +42,9 @@ pub static RULE: Rule = Rule {
     summary: "images hold source lines",
     definite: Level::Allow,
     certainties: Certainties::DEFINITE,
-    check: Check::Images(check),
 };
+
+pub(super) const CHECK: Check = Check::Images(check);
 
 fn check(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
     for (number, input) in context.inputs.iter().enumerate() {

@@ -54,10 +54,11 @@
 //! values written by all; different values written to places in data.
 
 use crate::analysis::contention::{LostUpdate, UpdateKind, Writers};
+use crate::checks::Check;
 use crate::conditional::{ConditionalContention, ContendedPair};
 use crate::context::{ModuleContext, Report};
 use crate::finding::Value;
-use crate::rule::{Certainties, Check, Family, Level, Rule, WitnessSearch};
+use crate::rule::{Certainties, Family, Level, Rule, WitnessSearch};
 use crate::support::{contention as words, lanes as text};
 
 /// The rule.
@@ -70,8 +71,9 @@ pub static RULE: Rule = Rule {
     summary: "threads update one place in global memory without atomics, and one may undo what another did",
     definite: Level::Warning,
     certainties: Certainties::conditional(WitnessSearch::LostUpdates).or_potential(),
-    check: Check::Module(check),
 };
+
+pub(super) const CHECK: Check = Check::Module(check);
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     let all = &module.contention().lost_updates;

@@ -31,9 +31,10 @@
 //! known block, silent. `.maxntid` is an upper bound: below 32 threads it is taken for the block.
 
 use crate::analysis::lanes::Problem;
+use crate::checks::Check;
 use crate::context::{ModuleContext, Report};
 use crate::finding::Certainty;
-use crate::rule::{Certainties, Check, Family, Level, Rule};
+use crate::rule::{Certainties, Family, Level, Rule};
 
 use crate::support::lanes as text;
 
@@ -47,8 +48,9 @@ pub static RULE: Rule = Rule {
     summary: "the mask of a warp collective names lanes that the block does not have",
     definite: Level::Allow,
     certainties: Certainties::DEFINITE.or_potential(),
-    check: Check::Module(check),
 };
+
+pub(super) const CHECK: Check = Check::Module(check);
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     text::each(module, Problem::BeyondBlock, |root, found| {

@@ -53,9 +53,10 @@
 //! potential finding. No proxy fence is asked for: copies access their barrier in the generic proxy.
 
 use crate::analysis::asynchronous::{AsyncProblem, Users};
+use crate::checks::Check;
 use crate::context::{ModuleContext, Report};
 use crate::ir::{AsyncOp, MbarrierOp};
-use crate::rule::{Certainties, Check, Family, Level, Rule};
+use crate::rule::{Certainties, Family, Level, Rule};
 use crate::support::asynchronous as text;
 
 /// The rule.
@@ -68,8 +69,9 @@ pub static RULE: Rule = Rule {
     summary: "a barrier in shared memory is used by others that nothing makes wait for its initialisation",
     definite: Level::Error,
     certainties: Certainties::DEFINITE.or_potential(),
-    check: Check::Module(check),
 };
+
+pub(super) const CHECK: Check = Check::Module(check);
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     for problem in module.asynchronous().unordered_initialisations() {

@@ -46,8 +46,9 @@
 //! certainly writes there, after a barrier of threads that comes after the initialisation, in a kernel without `mbarrier.inval`.
 
 use crate::analysis::asynchronous::Initialisation;
+use crate::checks::Check;
 use crate::context::{ModuleContext, Report};
-use crate::rule::{Certainties, Check, Family, Level, Rule};
+use crate::rule::{Certainties, Family, Level, Rule};
 use crate::sanitizer::Sanitizer;
 use crate::support::asynchronous as text;
 
@@ -61,8 +62,9 @@ pub static RULE: Rule = Rule {
     summary: "a barrier in shared memory is used that nothing initialises",
     definite: Level::Error,
     certainties: Certainties::DEFINITE.or_potential(),
-    check: Check::Module(check),
 };
+
+pub(super) const CHECK: Check = Check::Module(check);
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     for problem in module.asynchronous().wrong_initialisations() {

@@ -84,10 +84,11 @@
 //! not analysed. Addresses are known as for PTX415.
 
 use crate::analysis::lanes::{BlockPair, Exchange, MissingBarrier, Object, PairKind, Site};
+use crate::checks::Check;
 use crate::conditional::ConditionalBarrier;
 use crate::context::{ModuleContext, Report};
 use crate::finding::{Certainty, Value};
-use crate::rule::{Certainties, Check, Family, Level, Rule, WitnessSearch};
+use crate::rule::{Certainties, Family, Level, Rule, WitnessSearch};
 use crate::sanitizer::Sanitizer;
 use crate::support::{addresses, lanes as text, witness};
 
@@ -103,8 +104,9 @@ pub static RULE: Rule = Rule {
     certainties: Certainties::DEFINITE
         .or_conditional(WitnessSearch::Barriers)
         .or_potential(),
-    check: Check::Module(check),
 };
+
+pub(super) const CHECK: Check = Check::Module(check);
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     for missing in module.missing_barriers() {

@@ -35,12 +35,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::checks::Check;
 use crate::context::{ImagePlace, ImagesContext, Report};
 use crate::finding::Value;
 use crate::inventory::{ImageKind, ImageReport, InputReport, Kernel, Role, listed, split_target};
 use crate::limits::SHOWN_NAMES;
 use crate::names::in_message;
-use crate::rule::{Certainties, Check, Family, Level, Rule};
+use crate::rule::{Certainties, Family, Level, Rule};
 
 /// The section whose images host code registers.
 const REGISTERED: &str = ".nv_fatbin";
@@ -55,8 +56,9 @@ pub static RULE: Rule = Rule {
     summary: "a kernel has no image for a target that the policy requires",
     definite: Level::Error,
     certainties: Certainties::DEFINITE,
-    check: Check::Images(check),
 };
+
+pub(super) const CHECK: Check = Check::Images(check);
 
 /// A requirement of a policy.
 #[derive(Clone, Copy)]

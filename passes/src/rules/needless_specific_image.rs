@@ -27,11 +27,12 @@
 
 use std::collections::BTreeMap;
 
+use crate::checks::Check;
 use crate::context::{ImagePlace, ImagesContext, Report};
 use crate::finding::Value;
 use crate::forecast::Gpu;
 use crate::inventory::{CodeClass, Group, ImageKind, ImageReport};
-use crate::rule::{Certainties, Check, Family, Level, Rule};
+use crate::rule::{Certainties, Family, Level, Rule};
 use crate::support::forecast::gpu_list;
 
 /// The oldest target with a family.
@@ -47,8 +48,9 @@ pub static RULE: Rule = Rule {
     summary: "machine code for one architecture alone uses nothing that its family lacks",
     definite: Level::Warning,
     certainties: Certainties::DEFINITE,
-    check: Check::Images(check),
 };
+
+pub(super) const CHECK: Check = Check::Images(check);
 
 /// The images of one target, and why they are needless.
 #[derive(Default)]

@@ -41,9 +41,10 @@
 //! mostly has neither the call nor the access.
 
 use crate::analysis::provenance::{Effect, Use, Violation, ViolationKind};
+use crate::checks::Check;
 use crate::context::{ModuleContext, Place, Report};
 use crate::names;
-use crate::rule::{Certainties, Check, Family, Level, Rule};
+use crate::rule::{Certainties, Family, Level, Rule};
 use crate::sanitizer::Sanitizer;
 use crate::support::addresses;
 
@@ -57,8 +58,9 @@ pub static RULE: Rule = Rule {
     summary: "device code accesses or calls address 0, which nvcc puts where it named an entity of the host",
     definite: Level::Error,
     certainties: Certainties::DEFINITE.or_potential(),
-    check: Check::Module(check),
 };
+
+pub(super) const CHECK: Check = Check::Module(check);
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     for violation in addresses::of_kind(module, &[ViolationKind::Null, ViolationKind::Baseless]) {

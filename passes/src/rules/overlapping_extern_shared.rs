@@ -29,10 +29,11 @@
 
 use rustc_hash::FxHashSet;
 
+use crate::checks::Check;
 use crate::context::{ModuleContext, Place, Report};
 use crate::ir::{FunctionId, SymbolId};
 use crate::names::in_message;
-use crate::rule::{Certainties, Check, Family, Level, Rule};
+use crate::rule::{Certainties, Family, Level, Rule};
 
 use crate::analysis::shared_arrays::{ArrayUses, MAX_ARRAYS};
 
@@ -46,8 +47,9 @@ pub static RULE: Rule = Rule {
     summary: "a kernel uses two dynamic shared arrays, which are the same memory",
     definite: Level::Warning,
     certainties: Certainties::DEFINITE,
-    check: Check::Module(check),
 };
+
+pub(super) const CHECK: Check = Check::Module(check);
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     let arrays: Vec<SymbolId> = (0..module.module.symbols.len())

@@ -46,9 +46,10 @@
 //! elsewhere: the other CTA may wait for what is stored.
 
 use crate::analysis::asynchronous::{MissingBarrier, PeerAccess, PeerUse};
+use crate::checks::Check;
 use crate::context::{ModuleContext, Report};
 use crate::ir::AccessKind;
-use crate::rule::{Certainties, Check, Family, Level, Rule};
+use crate::rule::{Certainties, Family, Level, Rule};
 use crate::support::asynchronous as text;
 
 /// The rule.
@@ -61,8 +62,9 @@ pub static RULE: Rule = Rule {
     summary: "another CTA of the cluster is accessed that may not have started, or may have ended",
     definite: Level::Error,
     certainties: Certainties::DEFINITE.or_potential(),
-    check: Check::Module(check),
 };
+
+pub(super) const CHECK: Check = Check::Module(check);
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     for problem in module.asynchronous().unguarded_peer_accesses() {

@@ -48,9 +48,10 @@
 //! memory, as in the last block; places that an atomic has reserved.
 
 use crate::analysis::contention::PlainBesideAtomic;
+use crate::checks::Check;
 use crate::conditional::{ConditionalContention, ContendedPair};
 use crate::context::{ModuleContext, Report};
-use crate::rule::{Certainties, Check, Family, Level, Rule, WitnessSearch};
+use crate::rule::{Certainties, Family, Level, Rule, WitnessSearch};
 use crate::support::{contention as words, lanes as text};
 
 /// The rule.
@@ -63,8 +64,9 @@ pub static RULE: Rule = Rule {
     summary: "a plain access to global memory that atomics of other threads change at the same time",
     definite: Level::Warning,
     certainties: Certainties::conditional(WitnessSearch::BesideAtomics).or_potential(),
-    check: Check::Module(check),
 };
+
+pub(super) const CHECK: Check = Check::Module(check);
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     let all = &module.contention().beside_atomics;

@@ -26,9 +26,10 @@
 //! parameters in another way. Where the compiler knows the class, it calls the function itself.
 
 use crate::analysis::param_sources::{loads_giving_value, params_loaded_into};
+use crate::checks::Check;
 use crate::context::{FunctionContext, Place, Report};
 use crate::ir::{Callee, Op, Space, Value};
-use crate::rule::{Certainties, Check, Family, Level, Rule};
+use crate::rule::{Certainties, Family, Level, Rule};
 
 use crate::support::wording;
 
@@ -42,8 +43,9 @@ pub static RULE: Rule = Rule {
     summary: "a virtual function of an object that a kernel takes by value is called",
     definite: Level::Error,
     certainties: Certainties::POTENTIAL,
-    check: Check::Function(check),
 };
+
+pub(super) const CHECK: Check = Check::Function(check);
 
 /// Bytes of a pointer.
 const POINTER_BYTES: u64 = 8;

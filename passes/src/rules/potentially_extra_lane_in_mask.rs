@@ -31,9 +31,10 @@
 //! branch to the call compares with another number: `__ballot_sync(0xffffffff, v > 1)`, passed where `v > 2`.
 
 use crate::analysis::lanes::Problem;
+use crate::checks::Check;
 use crate::context::{ModuleContext, Report};
 use crate::finding::Certainty;
-use crate::rule::{Certainties, Check, Family, Level, Rule};
+use crate::rule::{Certainties, Family, Level, Rule};
 
 use crate::support::lanes as text;
 
@@ -47,8 +48,9 @@ pub static RULE: Rule = Rule {
     summary: "the mask of a warp collective names lanes that may not take part",
     definite: Level::Error,
     certainties: Certainties::POTENTIAL,
-    check: Check::Module(check),
 };
+
+pub(super) const CHECK: Check = Check::Module(check);
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     text::each(module, Problem::Missing, |root, found| {

@@ -25,9 +25,10 @@
 
 use std::collections::BTreeSet;
 
+use crate::checks::Check;
 use crate::context::{FunctionContext, Place, Report};
 use crate::ir::{AccessKind, BlockId, Call, Callee, Op, Value};
-use crate::rule::{Certainties, Check, Family, Level, Rule};
+use crate::rule::{Certainties, Family, Level, Rule};
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -39,8 +40,9 @@ pub static RULE: Rule = Rule {
     summary: "`printf` has more arguments than device code prints",
     definite: Level::Warning,
     certainties: Certainties::DEFINITE,
-    check: Check::Function(check),
 };
+
+pub(super) const CHECK: Check = Check::Function(check);
 
 /// Most arguments besides the format that are printed (CUDA C++ Programming Guide, Formatted Output, Limitations).
 const MAX_ARGUMENTS: usize = 32;

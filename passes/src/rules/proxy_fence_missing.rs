@@ -70,10 +70,11 @@
 //! tensor maps that complete at an mbarrier, and with barriers of several CTAs.
 
 use crate::analysis::asynchronous::{FenceGap, Late};
+use crate::checks::Check;
 use crate::conditional::AsyncWrong;
 use crate::context::{ModuleContext, Place, Report};
 use crate::ir::AsyncOp;
-use crate::rule::{Certainties, Check, Family, Level, Rule, WitnessSearch};
+use crate::rule::{Certainties, Family, Level, Rule, WitnessSearch};
 use crate::sanitizer::Sanitizer;
 use crate::support::asynchronous as text;
 
@@ -89,8 +90,9 @@ pub static RULE: Rule = Rule {
     certainties: Certainties::DEFINITE
         .or_conditional(WitnessSearch::Copies)
         .or_potential(),
-    check: Check::Module(check),
 };
+
+pub(super) const CHECK: Check = Check::Module(check);
 
 const HELP: &str = "put `fence.proxy.async.shared::cta` behind the stores, by each thread that makes them, and a barrier behind the fence";
 

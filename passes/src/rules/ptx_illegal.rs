@@ -33,9 +33,10 @@
 //! on each. All others are taken to be legal. The first instruction of a module is reported. PTX with syntax errors is not checked, nor is
 //! PTX outside of audits: there the assembler reports it.
 
+use crate::checks::Check;
 use crate::context::{ImagePlace, ImagesContext, Report};
 use crate::inventory::{ImageKind, ImageReport, InputReport};
-use crate::rule::{Certainties, Check, Family, Level, Rule};
+use crate::rule::{Certainties, Family, Level, Rule};
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -47,8 +48,9 @@ pub static RULE: Rule = Rule {
     summary: "PTX has an instruction that its own target or version does not have",
     definite: Level::Error,
     certainties: Certainties::DEFINITE,
-    check: Check::Images(check),
 };
+
+pub(super) const CHECK: Check = Check::Images(check);
 
 fn check(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
     for (number, input) in context.inputs.iter().enumerate() {

@@ -27,11 +27,12 @@
 
 use std::collections::BTreeMap;
 
+use crate::checks::Check;
 use crate::context::{ImagePlace, ImagesContext, Report};
 use crate::inventory::ImageKind;
 use crate::ir::IsaVersion;
 use crate::policy::{first_driver, is_older_branch};
-use crate::rule::{Certainties, Check, Family, Level, Rule};
+use crate::rule::{Certainties, Family, Level, Rule};
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -43,8 +44,9 @@ pub static RULE: Rule = Rule {
     summary: "PTX is newer than the declared minimum driver can load",
     definite: Level::Error,
     certainties: Certainties::DEFINITE,
-    check: Check::Images(check),
 };
+
+pub(super) const CHECK: Check = Check::Images(check);
 
 fn check(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
     let Some(minimum) = context.policy.min_driver else {

@@ -26,12 +26,13 @@
 //! (`--ratchet-slack`). Figures for a target are compared where both releases have them. What is better is not a finding: it is said on
 //! standard error and in JSON.
 
+use crate::checks::Check;
 use crate::context::{ImagePlace, ImagesContext, Report};
 use crate::forecast::Gpu;
 use crate::inventory::InputReport;
 use crate::names::in_message;
 use crate::release::{Figure, Files, Moved};
-use crate::rule::{Certainties, Check, Family, Level, Rule};
+use crate::rule::{Certainties, Family, Level, Rule};
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -43,8 +44,9 @@ pub static RULE: Rule = Rule {
     summary: "a figure of the release is worse than the one that was pinned",
     definite: Level::Error,
     certainties: Certainties::DEFINITE,
-    check: Check::Images(check),
 };
+
+pub(super) const CHECK: Check = Check::Images(check);
 
 fn check(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
     let Some(pinned) = &context.policy.ratchet else {

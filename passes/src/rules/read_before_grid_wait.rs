@@ -35,8 +35,9 @@
 //! in the kernel itself, with one wait, and the pointer a parameter or a part of one. A read counts if the pointer is used again after
 //! the wait; a write, if it is written through again.
 
+use crate::checks::Check;
 use crate::context::{ModuleContext, Report};
-use crate::rule::{Certainties, Check, Family, Level, Rule};
+use crate::rule::{Certainties, Family, Level, Rule};
 use crate::support::asynchronous as text;
 
 /// The rule.
@@ -49,8 +50,9 @@ pub static RULE: Rule = Rule {
     summary: "global memory is accessed before the wait for the kernel that may write it",
     definite: Level::Warning,
     certainties: Certainties::POTENTIAL,
-    check: Check::Module(check),
 };
+
+pub(super) const CHECK: Check = Check::Module(check);
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     for problem in module.asynchronous().accesses_before_grid_waits() {

@@ -27,9 +27,10 @@
 //! Calls through pointers are not followed.
 
 use crate::analysis::call_graph::CallSite;
+use crate::checks::Check;
 use crate::context::{ModuleContext, Place, Report};
 use crate::names;
-use crate::rule::{Certainties, Check, Family, Level, Rule};
+use crate::rule::{Certainties, Family, Level, Rule};
 
 /// Number of further calls of a kernel that a finding shows.
 const NAMED: usize = 8;
@@ -44,8 +45,9 @@ pub static RULE: Rule = Rule {
     summary: "a kernel is part of a cycle of calls",
     definite: Level::Error,
     certainties: Certainties::DEFINITE,
-    check: Check::Module(check),
 };
+
+pub(super) const CHECK: Check = Check::Module(check);
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     for cycle in module.call_cycles() {

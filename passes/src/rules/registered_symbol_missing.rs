@@ -53,10 +53,11 @@ use std::collections::BTreeMap;
 
 use rustc_hash::FxHashSet;
 
+use crate::checks::Check;
 use crate::context::{ImagePlace, ImagesContext, Report};
 use crate::inventory::{ImageReport, InputReport, Launchable, Registration};
 use crate::names::{c_name, in_message, normalised};
-use crate::rule::{Certainties, Check, Family, Level, Rule};
+use crate::rule::{Certainties, Family, Level, Rule};
 
 /// The section whose images host code registers.
 const REGISTERED: &str = ".nv_fatbin";
@@ -71,8 +72,9 @@ pub static RULE: Rule = Rule {
     summary: "host code registers what no image defines, or launches what it does not register",
     definite: Level::Error,
     certainties: Certainties::DEFINITE.or_potential(),
-    check: Check::Images(check),
 };
+
+pub(super) const CHECK: Check = Check::Images(check);
 
 fn check(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
     for (number, input) in context.inputs.iter().enumerate() {

@@ -35,12 +35,13 @@
 
 use std::collections::BTreeMap;
 
+use crate::checks::Check;
 use crate::context::{ImagePlace, ImagesContext, Report};
 use crate::finding::Value;
 use crate::inventory::{ImageKind, InputReport, Kernel, listed};
 use crate::names::{in_message, is_called};
 use crate::policy::Budget;
-use crate::rule::{Certainties, Check, Family, Level, Rule};
+use crate::rule::{Certainties, Family, Level, Rule};
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -52,8 +53,9 @@ pub static RULE: Rule = Rule {
     summary: "machine code of a kernel takes more registers, memory or code than the policy allows",
     definite: Level::Error,
     certainties: Certainties::DEFINITE,
-    check: Check::Images(check),
 };
+
+pub(super) const CHECK: Check = Check::Images(check);
 
 /// The resource that a budget limits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

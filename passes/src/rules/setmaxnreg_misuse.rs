@@ -40,9 +40,10 @@
 
 use crate::analysis::Certainty;
 use crate::analysis::register_budget::{EntryBound, RegisterIssue, RegisterProblem};
+use crate::checks::Check;
 use crate::context::{ModuleContext, Report};
 use crate::ir::RegisterChange;
-use crate::rule::{Certainties, Check, Family, Level, Rule};
+use crate::rule::{Certainties, Family, Level, Rule};
 use crate::support::{lanes, threshold};
 
 /// Most other `setmaxnreg` that a finding shows.
@@ -58,8 +59,9 @@ pub static RULE: Rule = Rule {
     summary: "`setmaxnreg` asks for more registers than a block has, or is wrong for the warps that execute it",
     definite: Level::Error,
     certainties: Certainties::DEFINITE.or_potential(),
-    check: Check::Module(check),
 };
+
+pub(super) const CHECK: Check = Check::Module(check);
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     for problem in module.register_problems() {

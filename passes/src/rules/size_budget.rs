@@ -31,10 +31,11 @@ use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
 
+use crate::checks::Check;
 use crate::context::{ImagePlace, ImagesContext, Report};
 use crate::finding::Value;
 use crate::inventory::InputReport;
-use crate::rule::{Certainties, Check, Family, Level, Rule};
+use crate::rule::{Certainties, Family, Level, Rule};
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -46,8 +47,9 @@ pub static RULE: Rule = Rule {
     summary: "the images of a file exceed the size that the policy allows",
     definite: Level::Error,
     certainties: Certainties::DEFINITE,
-    check: Check::Images(check),
 };
+
+pub(super) const CHECK: Check = Check::Images(check);
 
 fn check(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
     for (number, input) in context.inputs.iter().enumerate() {

@@ -31,8 +31,9 @@
 //! groups that are used so.
 
 use crate::analysis::lanes::Problem;
+use crate::checks::Check;
 use crate::context::{ModuleContext, Report};
-use crate::rule::{Certainties, Check, Family, Level, Rule};
+use crate::rule::{Certainties, Family, Level, Rule};
 
 use crate::support::lanes as text;
 
@@ -46,8 +47,9 @@ pub static RULE: Rule = Rule {
     summary: "a mask from `__activemask()` is used after lanes may have left",
     definite: Level::Error,
     certainties: Certainties::POTENTIAL,
-    check: Check::Module(check),
 };
+
+pub(super) const CHECK: Check = Check::Module(check);
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     text::each(module, Problem::Stale, |_, found| {

@@ -70,10 +70,11 @@ use crate::analysis::launches::DynamicShared;
 use crate::analysis::misaligned::Misaligned;
 use crate::analysis::out_of_bounds::OutOfBoundsAccess;
 use crate::analysis::provenance::{Base, Violation, ViolationKind};
+use crate::checks::Check;
 use crate::conditional::{ConditionalLeaving, LeavingAccess};
 use crate::context::{ModuleContext, Place, Report};
 use crate::ir::{FunctionId, InstructionId};
-use crate::rule::{Certainties, Check, Family, Level, Rule, WitnessSearch};
+use crate::rule::{Certainties, Family, Level, Rule, WitnessSearch};
 use crate::sanitizer::Sanitizer;
 use crate::support::{addresses, lanes, threshold, witness, wording};
 
@@ -89,8 +90,9 @@ pub static RULE: Rule = Rule {
     certainties: Certainties::DEFINITE
         .or_conditional(WitnessSearch::Bounds)
         .or_potential(),
-    check: Check::Module(check),
 };
+
+pub(super) const CHECK: Check = Check::Module(check);
 
 /// The kind of message about the alignment of an offset.
 const MISALIGNED: &str = "misaligned";

@@ -30,11 +30,12 @@
 
 use std::collections::BTreeMap;
 
+use crate::checks::Check;
 use crate::context::{ImagePlace, ImagesContext, Report};
 use crate::finding::Value;
 use crate::forecast::{Gpu, KernelForecast};
 use crate::inventory::Stub;
-use crate::rule::{Certainties, Check, Family, Level, Rule};
+use crate::rule::{Certainties, Family, Level, Rule};
 use crate::support::forecast::{gpu_list, kernel_names, place};
 
 /// The rule.
@@ -47,8 +48,9 @@ pub static RULE: Rule = Rule {
     summary: "a kernel has no body in the image that a GPU of the policy loads",
     definite: Level::Warning,
     certainties: Certainties::DEFINITE,
-    check: Check::Images(check),
 };
+
+pub(super) const CHECK: Check = Check::Images(check);
 
 fn check(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
     for (number, forecast) in context.forecasts().iter().enumerate() {

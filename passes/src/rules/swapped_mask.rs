@@ -38,10 +38,11 @@
 
 use crate::analysis::call_graph::CallSite;
 use crate::analysis::collectives::CollectiveSite;
+use crate::checks::Check;
 use crate::context::{ModuleContext, Place, Report};
 use crate::ir::{Collective, FunctionId, InstructionId, Op, Value};
 use crate::limits::{MAX_OPERAND_CALLS, MAX_OPERAND_CHAINS};
-use crate::rule::{Certainties, Check, Family, Level, Rule};
+use crate::rule::{Certainties, Family, Level, Rule};
 
 use crate::analysis::mask_source::{OperandOrigin, classify_lane_dependent_load, origin_as_lane_mask};
 use crate::support::wording;
@@ -56,8 +57,9 @@ pub static RULE: Rule = Rule {
     summary: "the member mask and the value of a warp collective have changed places",
     definite: Level::Warning,
     certainties: Certainties::DEFINITE.or_potential(),
-    check: Check::Module(check),
 };
+
+pub(super) const CHECK: Check = Check::Module(check);
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     for site in module.collectives() {

@@ -27,9 +27,10 @@
 //! Modules for older targets are silent, although the driver may compile them for a newer GPU: there the old form is
 //! the only one.
 
+use crate::checks::Check;
 use crate::context::{ModuleContext, Report};
 use crate::ir::{Collective, IsaVersion};
-use crate::rule::{Certainties, Check, Family, Level, Rule};
+use crate::rule::{Certainties, Family, Level, Rule};
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -41,8 +42,9 @@ pub static RULE: Rule = Rule {
     summary: "a shuffle or vote without `.sync` for sm_70 or newer",
     definite: Level::Error,
     certainties: Certainties::DEFINITE,
-    check: Check::Module(check),
 };
+
+pub(super) const CHECK: Check = Check::Module(check);
 
 /// The first target that schedules lanes on their own.
 const INDEPENDENT_LANES: u32 = 70;

@@ -25,7 +25,7 @@
 //! Unknown opcodes, directives, types, versions and targets are not errors: PTX grows with every toolkit. What is well
 //! formed and still means nothing (too many operands, or ones of another kind than the opcode's) is for ptxas to say.
 
-use crate::rule::{Certainties, Check, Family, Level, ProblemKind, Rule};
+use crate::rule::{Certainties, Family, Level, Rule};
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -37,5 +37,4 @@ pub static RULE: Rule = Rule {
     summary: "the text of a module is malformed",
     definite: Level::Error,
     certainties: Certainties::DEFINITE,
-    check: Check::Problem(ProblemKind::Syntax),
 };

@@ -38,9 +38,10 @@
 //! a wait. Silent are kernels that call unknown code, and the `commit` of products and copies.
 
 use crate::analysis::asynchronous::TensorSignal;
+use crate::checks::Check;
 use crate::context::{ModuleContext, Report};
 use crate::ir::{AsyncOp, TensorAccess};
-use crate::rule::{Certainties, Check, Family, Level, Rule};
+use crate::rule::{Certainties, Family, Level, Rule};
 use crate::support::asynchronous as text;
 
 /// The rule.
@@ -53,8 +54,9 @@ pub static RULE: Rule = Rule {
     summary: "an access to tensor memory is not waited for before others are told of it",
     definite: Level::Error,
     certainties: Certainties::DEFINITE.or_potential(),
-    check: Check::Module(check),
 };
+
+pub(super) const CHECK: Check = Check::Module(check);
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     for problem in module.asynchronous().unwaited_tensor_accesses() {

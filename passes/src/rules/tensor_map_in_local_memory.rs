@@ -39,9 +39,10 @@
 //! that memory. Of a map that is chosen among several, one that does is a potential finding. In LLVM IR from before the code
 //! generator, a parameter is still where it was passed.
 
+use crate::checks::Check;
 use crate::context::{ModuleContext, Report};
 use crate::ir::Space;
-use crate::rule::{Certainties, Check, Family, Level, Rule};
+use crate::rule::{Certainties, Family, Level, Rule};
 use crate::support::asynchronous as text;
 
 /// The rule.
@@ -54,8 +55,9 @@ pub static RULE: Rule = Rule {
     summary: "a tensor copy is given a tensor map in local or shared memory",
     definite: Level::Error,
     certainties: Certainties::DEFINITE.or_potential(),
-    check: Check::Module(check),
 };
+
+pub(super) const CHECK: Check = Check::Module(check);
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     for problem in module.asynchronous().misplaced_tensor_maps() {

@@ -35,8 +35,9 @@
 //! ways that do not free what they allocate are not looked for: other warps may, or the same under a condition that is asked twice.
 
 use crate::analysis::asynchronous::Leak;
+use crate::checks::Check;
 use crate::context::{ModuleContext, Report};
-use crate::rule::{Certainties, Check, Family, Level, Rule};
+use crate::rule::{Certainties, Family, Level, Rule};
 use crate::support::asynchronous as text;
 
 /// The rule.
@@ -49,8 +50,9 @@ pub static RULE: Rule = Rule {
     summary: "a kernel allocates tensor memory and does not free it, or not all of it",
     definite: Level::Error,
     certainties: Certainties::DEFINITE,
-    check: Check::Module(check),
 };
+
+pub(super) const CHECK: Check = Check::Module(check);
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     for problem in module.asynchronous().tensor_memory_leaks() {

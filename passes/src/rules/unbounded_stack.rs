@@ -30,10 +30,11 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::analysis::call_graph::CallSite;
 use crate::analysis::constants::{Arguments, Constants};
+use crate::checks::Check;
 use crate::context::{FunctionContext, ModuleContext, Place, Report};
 use crate::ir::{FunctionId, InstructionId, Op, Rare};
 use crate::names;
-use crate::rule::{Certainties, Check, Family, Level, Rule};
+use crate::rule::{Certainties, Family, Level, Rule};
 
 /// Number of further calls of a cycle that a finding shows.
 const NAMED: usize = 8;
@@ -48,8 +49,9 @@ pub static RULE: Rule = Rule {
     summary: "recursion or a stack allocation of unknown size hides how much stack a kernel needs",
     definite: Level::Warning,
     certainties: Certainties::DEFINITE,
-    check: Check::Module(check),
 };
+
+pub(super) const CHECK: Check = Check::Module(check);
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     for cycle in module.call_cycles() {

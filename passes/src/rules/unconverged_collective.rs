@@ -28,8 +28,9 @@
 //! Those of PTX401. Modules for sm_70 and newer are silent: there this is allowed.
 
 use crate::analysis::lanes::Problem;
+use crate::checks::Check;
 use crate::context::{ModuleContext, Report};
-use crate::rule::{Certainties, Check, Family, Level, Rule};
+use crate::rule::{Certainties, Family, Level, Rule};
 
 use crate::support::lanes as text;
 
@@ -43,8 +44,9 @@ pub static RULE: Rule = Rule {
     summary: "below sm_70, the lanes of a mask do not execute the same instruction",
     definite: Level::Error,
     certainties: Certainties::DEFINITE,
-    check: Check::Module(check),
 };
+
+pub(super) const CHECK: Check = Check::Module(check);
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     text::each(module, Problem::Unconverged, |root, found| {

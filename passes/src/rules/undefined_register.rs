@@ -30,8 +30,9 @@
 //! nvcc leaves accesses through registers that nothing writes: those are reported, as the finding holds for any thread that gets there.
 
 use crate::analysis::provenance::{Base, ViolationKind};
+use crate::checks::Check;
 use crate::context::{ModuleContext, Report};
-use crate::rule::{Certainties, Check, Family, Level, Rule};
+use crate::rule::{Certainties, Family, Level, Rule};
 use crate::support::addresses;
 
 /// The rule.
@@ -44,8 +45,9 @@ pub static RULE: Rule = Rule {
     summary: "an address comes from a register that nothing writes",
     definite: Level::Error,
     certainties: Certainties::DEFINITE.or_potential(),
-    check: Check::Module(check),
 };
+
+pub(super) const CHECK: Check = Check::Module(check);
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     for violation in addresses::of_kind(module, &[ViolationKind::Undefined]) {

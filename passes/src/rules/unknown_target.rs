@@ -21,8 +21,9 @@
 //!
 //! PTX and LLVM IR that name their architecture. Machine code is not analysed, so nothing is said of it.
 
+use crate::checks::Check;
 use crate::context::{ModuleContext, Place, Report};
-use crate::rule::{Certainties, Check, Family, Level, Rule};
+use crate::rule::{Certainties, Family, Level, Rule};
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -34,8 +35,9 @@ pub static RULE: Rule = Rule {
     summary: "a module is for an architecture that this release does not know",
     definite: Level::Warning,
     certainties: Certainties::DEFINITE,
-    check: Check::Module(check),
 };
+
+pub(super) const CHECK: Check = Check::Module(check);
 
 /// The newest architecture that CUDA 13.5 and LLVM 22 know.
 const NEWEST: u32 = 121;

@@ -25,7 +25,7 @@
 //! members, and problems of a member are reported for that member; other archives (cpio, RPM, 7z) and compressed streams are not looked
 //! into. This release reads PTX, on its own or inside of fat binaries, objects, libraries, executables and archives; LLVM IR it does not.
 
-use crate::rule::{Certainties, Check, Family, Level, ProblemKind, Rule};
+use crate::rule::{Certainties, Family, Level, Rule};
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -37,5 +37,4 @@ pub static RULE: Rule = Rule {
     summary: "an input cannot be read, or holds no device code that can be",
     definite: Level::Error,
     certainties: Certainties::DEFINITE,
-    check: Check::Problem(ProblemKind::Unreadable),
 };

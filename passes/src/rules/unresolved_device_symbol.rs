@@ -41,11 +41,12 @@
 //! links it without being told to. A lone PTX text is compiled as it stands, all of it. Where some of the device code cannot be read
 //! (syntax errors, LTO-IR), the definition may be there, and nothing is definite.
 
+use crate::checks::Check;
 use crate::context::{ImagePlace, ImagesContext, ModuleContext, Place, Report};
 use crate::externs;
 use crate::link::{HostKind, SymbolClass};
 use crate::names;
-use crate::rule::{Certainties, Check, Family, Level, Rule};
+use crate::rule::{Certainties, Family, Level, Rule};
 use crate::support::symbols;
 
 /// The rule.
@@ -58,8 +59,9 @@ pub static RULE: Rule = Rule {
     summary: "device code uses a symbol that nothing defines",
     definite: Level::Error,
     certainties: Certainties::DEFINITE.or_potential(),
-    check: Check::Linked(report_undeclared, check_link_set),
 };
+
+pub(super) const CHECK: Check = Check::Linked(report_undeclared, check_link_set);
 
 /// Reports the symbols that no image of the link set defines.
 fn check_link_set(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {

@@ -25,7 +25,7 @@
 //! If a file holds nothing else, nothing of it was analysed and the exit code is 2. Host objects that are yet to be compiled
 //! count as files without device code there: their linked file has it.
 
-use crate::rule::{Certainties, Check, Family, Level, ProblemKind, Rule};
+use crate::rule::{Certainties, Family, Level, Rule};
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -37,5 +37,4 @@ pub static RULE: Rule = Rule {
     summary: "an image is in a format that nobody outside can read",
     definite: Level::Warning,
     certainties: Certainties::DEFINITE,
-    check: Check::Problem(ProblemKind::Unsupported),
 };

@@ -79,10 +79,11 @@
 //! not analysed.
 
 use crate::analysis::lanes::{Exchange, Object, PairKind, PossibleExchange, PossiblePair};
+use crate::checks::Check;
 use crate::conditional::{ConditionalExchange, searchable_pairs};
 use crate::context::{ModuleContext, Report};
 use crate::ir::Space;
-use crate::rule::{Certainties, Check, Family, Level, Rule, WitnessSearch};
+use crate::rule::{Certainties, Family, Level, Rule, WitnessSearch};
 use crate::sanitizer::Sanitizer;
 use crate::support::{addresses, lanes as text, witness, wording};
 
@@ -98,8 +99,9 @@ pub static RULE: Rule = Rule {
     certainties: Certainties::DEFINITE
         .or_conditional(WitnessSearch::Exchanges)
         .or_potential(),
-    check: Check::Module(check),
 };
+
+pub(super) const CHECK: Check = Check::Module(check);
 
 /// The fix for a pair.
 fn fix_for(kind: PairKind, is_across_warps: bool) -> String {

@@ -33,7 +33,7 @@
 //! is left to audits. A line of a baseline is judged only if each of its inputs was analysed in full by the command that it is
 //! of, with its rule on.
 
-use crate::rule::{Certainties, Check, Family, Level, Rule};
+use crate::rule::{Certainties, Family, Level, Rule};
 
 /// The rule.
 pub static RULE: Rule = Rule {
@@ -45,5 +45,4 @@ pub static RULE: Rule = Rule {
     summary: "an exception or a pattern of the configuration matches nothing",
     definite: Level::Warning,
     certainties: Certainties::DEFINITE,
-    check: Check::Configuration,
 };

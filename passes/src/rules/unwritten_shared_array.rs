@@ -49,10 +49,11 @@ use rustc_hash::FxHashMap;
 
 use crate::analysis::Certainty;
 use crate::analysis::shared_arrays::{ArrayUses, MAX_ARRAYS, UncoveredRead, UnwrittenRead, Written};
+use crate::checks::Check;
 use crate::context::{ModuleContext, Place, Report};
 use crate::finding::Value::Numbers;
 use crate::ir::{FunctionId, Linkage, Space, Symbol, SymbolId, Value};
-use crate::rule::{Certainties, Check, Family, Level, Rule};
+use crate::rule::{Certainties, Family, Level, Rule};
 use crate::support::{addresses, lanes};
 
 /// The rule.
@@ -65,8 +66,9 @@ pub static RULE: Rule = Rule {
     summary: "an array in shared memory, or a part of it, is read that nothing has written",
     definite: Level::Warning,
     certainties: Certainties::DEFINITE.or_potential(),
-    check: Check::Module(check),
 };
+
+pub(super) const CHECK: Check = Check::Module(check);
 
 /// The kind of message about a part of an array.
 const UNCOVERED: &str = "uncovered";

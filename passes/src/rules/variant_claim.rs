@@ -33,12 +33,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::checks::Check;
 use crate::context::{ImagePlace, ImagesContext, Report};
 use crate::finding::Value;
 use crate::forecast::Gpu;
 use crate::inventory::{ImageKind, ImageReport, listed};
 use crate::policy::Driver;
-use crate::rule::{Certainties, Check, Family, Level, Rule};
+use crate::rule::{Certainties, Family, Level, Rule};
 use crate::support::forecast::gpu_list;
 use crate::support::variants::{Specialised, VariantWheel};
 
@@ -52,8 +53,9 @@ pub static RULE: Rule = Rule {
     summary: "metadata of a variant wheel claim code or drivers that its images do not have",
     definite: Level::Error,
     certainties: Certainties::DEFINITE,
-    check: Check::Images(check),
 };
+
+pub(super) const CHECK: Check = Check::Images(check);
 
 fn check(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
     if !context.policy.check_variants {

@@ -28,11 +28,12 @@
 
 use std::collections::BTreeMap;
 
+use crate::checks::Check;
 use crate::context::{ImagePlace, ImagesContext, Report};
 use crate::finding::Value;
 use crate::inventory::listed;
 use crate::names::in_message;
-use crate::rule::{Certainties, Check, Family, Level, Rule};
+use crate::rule::{Certainties, Family, Level, Rule};
 use crate::support::variants::{label_list, metadata, the_variant};
 use crate::variants::{Claims, MetadataName, Properties, VariantMetadata, WheelName, file_name, wheel_names};
 
@@ -46,8 +47,9 @@ pub static RULE: Rule = Rule {
     summary: "metadata of a wheel variant break their format, or contradict the wheel's name or other wheels",
     definite: Level::Error,
     certainties: Certainties::DEFINITE,
-    check: Check::Images(check),
 };
+
+pub(super) const CHECK: Check = Check::Images(check);
 
 fn check(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
     if !context.policy.check_variants {

@@ -30,12 +30,13 @@
 
 use std::collections::BTreeMap;
 
+use crate::checks::Check;
 use crate::context::{ImagePlace, ImagesContext, Report};
 use crate::finding::Value;
 use crate::forecast::{Cell, Gpu, InputForecast, KernelForecast, State};
 use crate::inventory::{InputReport, listed};
 use crate::policy::Policy;
-use crate::rule::{Certainties, Check, Family, Level, Rule};
+use crate::rule::{Certainties, Family, Level, Rule};
 use crate::support::forecast::{forms, gpu_list, kernel_names};
 use crate::support::variants::{Specialised, VariantWheel};
 
@@ -49,8 +50,9 @@ pub static RULE: Rule = Rule {
     summary: "a variant wheel is offered to a GPU that does not load its kernels",
     definite: Level::Error,
     certainties: Certainties::DEFINITE,
-    check: Check::Images(check),
 };
+
+pub(super) const CHECK: Check = Check::Images(check);
 
 fn check(context: &ImagesContext<'_>, report: &mut Report<'_, ImagePlace>) {
     if !context.policy.check_variants {

@@ -44,9 +44,10 @@
 //! functions are called in between that are not known, and where no copy is before the wait at all, it is silent: waits for empty groups
 //! are usual and right.
 
+use crate::checks::Check;
 use crate::context::{ModuleContext, Report};
 use crate::ir::AsyncGroup;
-use crate::rule::{Certainties, Check, Family, Level, Rule};
+use crate::rule::{Certainties, Family, Level, Rule};
 use crate::sanitizer::Sanitizer;
 use crate::support::asynchronous as text;
 
@@ -60,8 +61,9 @@ pub static RULE: Rule = Rule {
     summary: "a wait for groups of asynchronous copies does not wait for the copies before it",
     definite: Level::Error,
     certainties: Certainties::DEFINITE.or_potential(),
-    check: Check::Module(check),
 };
+
+pub(super) const CHECK: Check = Check::Module(check);
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     for problem in module.asynchronous().waits_without_groups() {

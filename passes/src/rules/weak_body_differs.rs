@@ -42,12 +42,13 @@
 
 use std::collections::BTreeMap;
 
+use crate::checks::Check;
 use crate::context::{ImagePlace, ImagesContext, Report};
 use crate::finding::Value;
 use crate::inventory::{ImageKind, ImageReport, WeakFunction};
 use crate::link;
 use crate::names::in_message;
-use crate::rule::{Certainties, Check, Family, Level, Rule};
+use crate::rule::{Certainties, Family, Level, Rule};
 
 use crate::support::symbols;
 
@@ -61,8 +62,9 @@ pub static RULE: Rule = Rule {
     summary: "weak functions that the linker merges have different bodies",
     definite: Level::Error,
     certainties: Certainties::DEFINITE.or_potential(),
-    check: Check::Images(check),
 };
+
+pub(super) const CHECK: Check = Check::Images(check);
 
 /// A definition of a weak function.
 struct Definition<'a> {

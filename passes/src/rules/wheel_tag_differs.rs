@@ -25,11 +25,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::checks::Check;
 use crate::context::{ImagePlace, ImagesContext, Report};
 use crate::finding::Value;
 use crate::inventory::listed;
 use crate::names::in_message;
-use crate::rule::{Certainties, Check, Family, Level, Rule};
+use crate::rule::{Certainties, Family, Level, Rule};
 use crate::variants::PythonTags;
 
 /// The rule.
@@ -42,8 +43,9 @@ pub static RULE: Rule = Rule {
     summary: "an extension module is for another Python than the wheel's name says",
     definite: Level::Warning,
     certainties: Certainties::POTENTIAL,
-    check: Check::Images(check),
 };
+
+pub(super) const CHECK: Check = Check::Images(check);
 
 /// Modules by their names without tags: the inputs, with the tag of each.
 type Modules<'a> = BTreeMap<&'a str, Vec<(usize, String)>>;

@@ -29,9 +29,10 @@
 //! function is a potential finding: optimised, it becomes a plain load and store.
 
 use crate::analysis::provenance::{Effect, Use, ViolationKind};
+use crate::checks::Check;
 use crate::context::{ModuleContext, Report};
 use crate::ir::{AccessKind, Op, Space};
-use crate::rule::{Certainties, Check, Family, Level, Rule};
+use crate::rule::{Certainties, Family, Level, Rule};
 use crate::support::addresses;
 
 /// The rule.
@@ -44,8 +45,9 @@ pub static RULE: Rule = Rule {
     summary: "a memory access names another space than the one its address points into",
     definite: Level::Error,
     certainties: Certainties::DEFINITE.or_potential(),
-    check: Check::Module(check),
 };
+
+pub(super) const CHECK: Check = Check::Module(check);
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     for violation in addresses::of_kind(module, &[ViolationKind::Access]) {

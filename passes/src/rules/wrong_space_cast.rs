@@ -39,10 +39,11 @@
 //! that is passed it and certainly accesses it; else potential.
 
 use crate::analysis::provenance::ViolationKind;
+use crate::checks::Check;
 use crate::context::{ModuleContext, Place, Report};
 use crate::ir::ops::{Change, Form};
 use crate::ir::{Body, FunctionId, Op, Space, Value};
-use crate::rule::{Certainties, Check, Family, Level, Rule};
+use crate::rule::{Certainties, Family, Level, Rule};
 use crate::support::{addresses, wording};
 
 /// The rule.
@@ -55,8 +56,9 @@ pub static RULE: Rule = Rule {
     summary: "a pointer is cast to a state space that it does not point into",
     definite: Level::Error,
     certainties: Certainties::DEFINITE.or_potential(),
-    check: Check::Module(check),
 };
+
+pub(super) const CHECK: Check = Check::Module(check);
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     for violation in addresses::of_kind(module, &[ViolationKind::Cast]) {

@@ -35,10 +35,11 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::analysis::collectives::CollectiveSite;
 use crate::analysis::lanes::{Lanes, Problem, is_full_warp};
+use crate::checks::Check;
 use crate::context::{ModuleContext, Place, Report};
 use crate::finding::Certainty;
 use crate::ir::{FunctionId, InstructionId};
-use crate::rule::{Certainties, Check, Family, Level, Rule, WitnessSearch};
+use crate::rule::{Certainties, Family, Level, Rule, WitnessSearch};
 use crate::support::{lanes, wording};
 
 /// The rule.
@@ -53,8 +54,9 @@ pub static RULE: Rule = Rule {
     certainties: Certainties::DEFINITE
         .or_conditional(WitnessSearch::Collectives)
         .or_potential(),
-    check: Check::Module(check),
 };
+
+pub(super) const CHECK: Check = Check::Module(check);
 
 fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
     let zero = |site: &&CollectiveSite| site.is_sync() && site.known_mask() == Some(0);

@@ -11,7 +11,7 @@ use super::text_cache::TextCache;
 use crate::finding::{Finding, Location, left_out, limit};
 use crate::image::{InputError, cubin};
 use crate::inventory::{ImageKind, ImageReport, InputReport, Problem, Role, Status, is_read};
-use crate::rule::{Check, ProblemKind};
+use crate::rule::ProblemKind;
 use crate::settings::Settings;
 
 /// The report of the input with this index, and its findings.
@@ -51,7 +51,7 @@ pub(super) fn assemble(
         input.add_image(number, image);
     }
     input.drop_repetitions();
-    let is_about_code = |finding: &Finding| !matches!(finding.rule.check, Check::Problem(_));
+    let is_about_code = |finding: &Finding| finding.rule.problem().is_none();
     let count = limit(&mut input.findings, |finding| {
         is_about_code(finding).then_some(finding.certainty)
     });
@@ -209,7 +209,7 @@ impl Assembly<'_> {
                 return true;
             };
             // Problems of the copy are its own.
-            if matches!(finding.rule.check, Check::Problem(_)) {
+            if finding.rule.problem().is_some() {
                 return true;
             }
             let nth = count(finding, number);

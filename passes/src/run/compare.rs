@@ -5,28 +5,29 @@ use std::sync::OnceLock;
 use ptxcheck_common::maps::NameMap;
 use rayon::prelude::*;
 
+use crate::checks::Check;
 use crate::context::{Draft, ImagePlace, ImagesContext, Report};
 use crate::finding::{Finding, Frame, Located, Related, Source, Value};
 use crate::fingerprint;
 use crate::inventory::InputReport;
 use crate::names;
 use crate::reach::Bundle;
-use crate::rule::{Check, Level, Rule};
+use crate::rule::{Level, Rule};
 use crate::settings::Settings;
 
 /// Runs the rules that compare images over the inputs of a run; returns their findings, and the packages of the run if a rule has asked
 /// for them.
 pub(super) fn compare(inputs: &[InputReport], settings: &Settings) -> (Vec<Finding>, OnceLock<Vec<Bundle>>) {
-    let context = ImagesContext::new(inputs, settings);
+    let context = ImagesContext::new(inputs, &settings.for_rules());
     let sources = KernelSources::new(inputs);
-    let rules: Vec<&'static Rule> = settings
+    let checks: Vec<(&'static Rule, Check)> = settings
         .registry
-        .rules()
-        .filter(|rule| settings.wants(rule))
+        .checks()
+        .filter(|(rule, _)| settings.wants(rule))
         .collect();
-    let of_rule = |rule: &&'static Rule| {
+    let of_rule = |(rule, check): &(&'static Rule, Check)| {
         let mut drafts = Vec::new();
-        if let Check::Images(check) | Check::Linked(_, check) = rule.check {
+        if let Check::Images(check) | Check::Linked(_, check) = check {
             check(&context, &mut Report::new(rule, &mut drafts));
         }
         let findings = drafts
@@ -34,7 +35,7 @@ pub(super) fn compare(inputs: &[InputReport], settings: &Settings) -> (Vec<Findi
             .filter_map(|draft| finding(draft, inputs, settings, &sources));
         findings.collect::<Vec<_>>()
     };
-    let findings: Vec<Vec<Finding>> = rules.par_iter().map(of_rule).collect();
+    let findings: Vec<Vec<Finding>> = checks.par_iter().map(of_rule).collect();
     (findings.concat(), context.into_bundles())
 }
 

@@ -14,7 +14,7 @@ use std::collections::HashMap;
 
 use crate::finding::Finding;
 use crate::inventory::InputReport;
-use crate::rule::{Check, Level};
+use crate::rule::Level;
 use crate::scope::PlaceSpellings;
 use crate::settings::Settings;
 use crate::sources::Sources;
@@ -67,7 +67,7 @@ pub(super) fn conclude(
         let here = by_place
             .entry(PlaceKey::of(&place))
             .or_insert_with(|| SettingsAtPlace::new(settings, &place));
-        if here.is_other_kernel && !matches!(finding.rule.check, Check::Problem(_)) {
+        if here.is_other_kernel && finding.rule.problem().is_none() {
             continue;
         }
         if is_excluded(&finding, settings, here, &mut spellings) {
@@ -167,7 +167,7 @@ fn is_excluded(
     spellings: &mut SpellingCache<'_>,
 ) -> bool {
     // An input that could not be checked is reported even where its findings are excluded.
-    if matches!(finding.rule.check, Check::Problem(_)) {
+    if finding.rule.problem().is_some() {
         return false;
     }
     let in_headers_alone = |spellings: &mut SpellingCache<'_>| {

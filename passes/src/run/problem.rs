@@ -7,7 +7,7 @@ use crate::finding::{Certainty, Finding, LineText, Location};
 use crate::image::InputError;
 use crate::ir::Origin;
 use crate::locate;
-use crate::rule::{Check, Level, ProblemKind, Rule};
+use crate::rule::{Level, ProblemKind, Rule};
 use crate::settings::Settings;
 
 /// The panic of an analysis, by its payload.
@@ -75,7 +75,7 @@ pub(super) fn finding(
     message: String,
     place: ProblemPlace,
 ) -> Option<Finding> {
-    let of_kind = |rule: &&'static Rule| matches!(rule.check, Check::Problem(own) if own == kind);
+    let of_kind = |rule: &&'static Rule| rule.code == kind.code();
     let rule = settings.registry.rules().find(of_kind)?;
     let level = settings.level(rule, Certainty::Definite, rule.definite);
     (level > Level::Allow).then(|| Finding {

@@ -12,7 +12,6 @@ use crate::context::{Draft, ModuleContext, Place, Report};
 use crate::finding::Certainty;
 use crate::ir::{Collective, FunctionId, Value};
 use crate::launches::Shape;
-use crate::rule::Level;
 use crate::sanitizer::Sanitizer;
 
 use super::lane_words::sides;
@@ -70,11 +69,7 @@ impl<'a> UnnamedCallers<'a> {
     /// Those of one kernel; none where the settings do not want the findings about them.
     pub(crate) fn of(module: &ModuleContext<'_>, root: &'a Root) -> Self {
         let mut calls: FxHashMap<&Site, Unnamed> = FxHashMap::default();
-        let settings = module.settings;
-        let is_wanted = settings
-            .registry
-            .find("PTX403")
-            .is_some_and(|rule| settings.level(rule, Certainty::Definite, rule.definite) > Level::Allow);
+        let is_wanted = module.settings.is_on("PTX403");
         let issues = root.findings.iter().map(|found| &found.issue);
         for issue in issues.filter(|issue| is_wanted && issue.certainty.is_certain()) {
             let lanes = match (issue.problem, issue.mask) {

@@ -12,6 +12,7 @@ use crate::launches::Launches;
 use crate::registry::Registry;
 use crate::rule::{Level, ProblemKind};
 use crate::scope::Scope;
+use crate::selector::Selector;
 use crate::settings::{Change, LevelSetting, Override, Settings};
 
 /// The outcome for a module.
@@ -68,7 +69,7 @@ pub(super) fn settings(message: &[u8], registry: &Registry) -> Option<Settings> 
     let task: Task = postcard::from_bytes(message).ok()?;
     let level = |(selector, level, change): (String, Level, Change)| {
         Some(LevelSetting {
-            selector: registry.select(&selector).ok()?,
+            selector: Selector::parse_in(&selector, registry).ok()?,
             level,
             change,
         })
@@ -161,7 +162,6 @@ mod tests {
     use crate::launches::{ShownKernel, StatedShared};
     use crate::link::{Open, Shape, SymbolClass, Symbols};
     use crate::patterns::Pattern;
-    use crate::settings::Selector;
 
     /// Symbols with one that is defined, and one that is used at `source` and not defined.
     fn symbols(source: &Source) -> Symbols {

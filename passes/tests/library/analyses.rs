@@ -249,7 +249,7 @@ fn constant_and_params(statements: &str) -> (Constant, Vec<ParamPiece>) {
     );
     with_module(&text, |module| {
         let settings = Settings::default();
-        let context = ModuleContext::new(module, &settings);
+        let context = ModuleContext::new(module, settings.for_rules());
         let body = module.functions[0].body.as_ref().expect("a body");
         let collective = body.collectives[0];
         let mask = body.uses(body.instruction(collective))[0];
@@ -335,7 +335,7 @@ fn is_reached_by_five(statements: &str) -> bool {
     );
     with_module(&text, |module| {
         let settings = Settings::default();
-        let context = ModuleContext::new(module, &settings);
+        let context = ModuleContext::new(module, settings.for_rules());
         let body = module.functions[0].body.as_ref().expect("a body");
         context
             .function(FunctionId::new(0))
@@ -400,7 +400,7 @@ fn constants_decide_guards() {
             format!(".visible .entry k()\n{{\n.reg .pred %p<9>;\n.reg .b32 %r<9>;\n{statements}\nret;\n}}\n");
         with_module(&text, |module| {
             let settings = Settings::default();
-            let context = ModuleContext::new(module, &settings);
+            let context = ModuleContext::new(module, settings.for_rules());
             // A collective whose guard is never true after lowering is not a collective any more.
             let mut collectives = module.functions[0]
                 .body

@@ -7,7 +7,7 @@
 mod example;
 
 use ptxcheck_passes::settings::{Change, LevelSetting};
-use ptxcheck_passes::{Bytes, Input, Level, Settings, check};
+use ptxcheck_passes::{Bytes, Input, Level, Selector, Settings, check};
 
 const PRINTS: &str = "\
 .version 8.0
@@ -60,7 +60,7 @@ fn a_rule_of_ones_own_runs_beside_ours() {
         [zero_mask, ("ACME001", Level::Warning, Some(17))]
     );
     settings.levels.push(LevelSetting {
-        selector: settings.registry.select("printf-in-release").unwrap(),
+        selector: Selector::parse_in("printf-in-release", &settings.registry).unwrap(),
         level: Level::Allow,
         change: Change::Set,
     });

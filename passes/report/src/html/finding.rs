@@ -4,6 +4,7 @@ use maud::{Markup, html};
 use ptxcheck_passes::finding::{Finding, Frame, Related};
 use ptxcheck_passes::names::readable;
 use ptxcheck_passes::rule::Level;
+use ptxcheck_passes::rules::documentation;
 use ptxcheck_passes::run::Outcome;
 use ptxcheck_passes::scope::Root;
 use ptxcheck_passes::sources::Sources;
@@ -72,7 +73,7 @@ impl<'a> Findings<'a> {
                         p.where { code { (place) }
                             @if !facets.kernel.is_empty() { " " span.kernel { "in " code { (facets.kernel) } } }
                             " "
-                            @if rule.documentation().is_empty() { span.rule { (line(rule.code)) " " (line(rule.name)) } }
+                            @if documentation(rule.code).is_empty() { span.rule { (line(rule.code)) " " (line(rule.name)) } }
                             @else { a.rule href={ "#rule-" (rule.code) } { (rule.code) " " (rule.name) } }
                             @if cause.group.findings.len() > 1 { " " span.places { (cause.group.findings.len()) " places" } }
                             @if cause.group.certainty.as_str() != "definite" { " " span.certainty { (cause.group.certainty.as_str()) } }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use maud::{Markup, PreEscaped, html};
 use ptxcheck_passes::rule::Rule;
+use ptxcheck_passes::rules::documentation;
 use pulldown_cmark::{Options, Parser};
 
 use crate::causes::Cause;
@@ -15,7 +16,7 @@ pub(super) fn section(causes: &[Cause<'_>], pages: &RulePages) -> Markup {
     let rules: BTreeMap<&str, &'static Rule> = causes
         .iter()
         .map(|cause| (cause.group.rule.code, cause.group.rule))
-        .filter(|(_, rule)| !rule.documentation().is_empty())
+        .filter(|(_, rule)| !documentation(rule.code).is_empty())
         .collect();
     if rules.is_empty() {
         return html! {};
@@ -27,7 +28,7 @@ pub(super) fn section(causes: &[Cause<'_>], pages: &RulePages) -> Markup {
                 details.input id={ "rule-" (rule.code) } {
                     summary { strong { (rule.code) " " (rule.name) } ": " (line(rule.summary)) }
                     div.text {
-                        (text(rule.documentation()))
+                        (text(documentation(rule.code)))
                         @if let Some(address) = pages.of(rule) { p { a href=(address) { "The page about " (rule.code) } } }
                     }
                 }

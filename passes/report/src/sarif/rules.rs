@@ -2,6 +2,7 @@
 
 use ptxcheck_passes::Certainty;
 use ptxcheck_passes::rule::{Level, Rule};
+use ptxcheck_passes::rules;
 
 use super::document::{Configuration, Help, ReportingDescriptor, RuleProperties};
 use super::limits::{DESCRIPTION_CHARACTERS, NAME_CHARACTERS, SHOWN_TAGS};
@@ -10,7 +11,7 @@ use crate::pages::RulePages;
 
 /// A rule as the document describes it.
 pub(super) fn descriptor(rule: &'static Rule, pages: &RulePages) -> ReportingDescriptor {
-    let documentation = rule.documentation();
+    let documentation = rules::documentation(rule.code);
     let help = if documentation.is_empty() {
         rule.summary
     } else {
@@ -75,7 +76,7 @@ fn first_paragraph(markdown: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use ptxcheck_passes::rule::{Check, Family, Level, Rule};
+    use ptxcheck_passes::rule::{Family, Level, Rule};
     use ptxcheck_passes::rules;
 
     use super::{RulePages, descriptor};
@@ -100,14 +101,7 @@ mod tests {
 
     #[test]
     fn a_rule_of_a_program_is_described_by_its_summary() {
-        static OWN: Rule = Rule::new(
-            "OWN1",
-            "own",
-            Family::Warp,
-            "it is wrong",
-            Check::Module(|_, _| {}),
-        )
-        .at_level(Level::Warning);
+        static OWN: Rule = Rule::new("OWN1", "own", Family::Warp, "it is wrong").at_level(Level::Warning);
         let told = descriptor(&OWN, &RulePages::default());
         assert_eq!(told.help.text, "it is wrong");
         assert_eq!(

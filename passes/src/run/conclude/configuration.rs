@@ -2,7 +2,7 @@
 
 use crate::finding::{Certainty, Finding, Frame, Location, Source};
 use crate::patterns::Written;
-use crate::rule::{Level, Rule};
+use crate::rule::{CONTRADICTING_ASSUMPTION, Level, Rule, UNUSED_SETTING};
 use crate::settings::Settings;
 
 /// Makes the findings of one rule about settings.
@@ -16,12 +16,12 @@ pub(crate) struct ConfigurationFindings {
 impl ConfigurationFindings {
     /// Those about what matches nothing (PTX906); `None` if the settings do not want them.
     pub(crate) fn new(settings: &Settings, inputs: usize) -> Option<Self> {
-        Self::of("PTX906", settings, inputs)
+        Self::of(UNUSED_SETTING, settings, inputs)
     }
 
     /// Those about assumptions that contradict a kernel (PTX908); `None` if the settings do not want them.
     pub(super) fn of_contradictions(settings: &Settings, inputs: usize) -> Option<Self> {
-        Self::of("PTX908", settings, inputs)
+        Self::of(CONTRADICTING_ASSUMPTION, settings, inputs)
     }
 
     fn of(code: &str, settings: &Settings, inputs: usize) -> Option<Self> {

@@ -9,6 +9,7 @@ use crate::exceptions::Allow;
 use crate::finding::{Finding, Suppression};
 use crate::inventory::InputReport;
 use crate::limits::MAX_EXPIRED_NOTES;
+use crate::selector;
 use crate::settings::Settings;
 use crate::sources::Sources;
 
@@ -169,7 +170,7 @@ impl<'a> Suppressions<'a> {
         let codes = self
             .covered
             .entry(word.to_owned())
-            .or_insert_with(|| registry.covered(word).map_err(|unknown| unknown.to_string()));
+            .or_insert_with(|| selector::covered(word, registry).map_err(|unknown| unknown.to_string()));
         codes.as_deref().map_err(Clone::clone)
     }
 

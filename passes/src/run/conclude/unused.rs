@@ -7,12 +7,13 @@ use super::configuration::ConfigurationFindings;
 use super::places::{SpellingCache, frames};
 use super::policy;
 use super::suppress::{CommentFile, Suppressions};
+use crate::checks::Check;
 use crate::comments::Comment;
 use crate::exceptions::Allow;
 use crate::finding::Finding;
 use crate::inventory::InputReport;
 use crate::patterns::Pattern;
-use crate::rule::{Check, Family};
+use crate::rule::Family;
 use crate::scope::{PlaceSpellings, fits_path};
 use crate::settings::Settings;
 
@@ -202,7 +203,7 @@ fn kernels(inputs: &[InputReport]) -> impl Iterator<Item = &crate::inventory::Ke
 fn is_for_this_run(allow: &Allow, settings: &Settings) -> bool {
     let mut rules = allow.codes.iter().filter_map(|code| settings.registry.find(code));
     if settings.images_only {
-        rules.all(|rule| matches!(rule.check, Check::Images(_)))
+        rules.all(|rule| matches!(settings.registry.check(rule), Some(Check::Images(_))))
     } else {
         rules.any(|rule| rule.family != Family::Image)
     }

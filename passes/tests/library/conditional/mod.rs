@@ -22,7 +22,7 @@ fn conditional(kernel: &str, launches: &Launches, assumptions: &Assumptions) -> 
         launches: launches.clone(),
         ..crate::common::with_potential()
     };
-    conditional::find_assuming(&ModuleContext::new(&module, &settings), assumptions)
+    conditional::find_assuming(&ModuleContext::new(&module, settings.for_rules()), assumptions)
 }
 
 /// Of each finding, the problem, the lanes and the witness.

@@ -127,7 +127,7 @@ fn try_one(seed: u64, count: &mut Count) -> Result<(), String> {
     let origin = PtxOrigin::new(&tree);
     let module = ptx::lower(&tree, &origin);
     let settings = Settings::default();
-    let context = ModuleContext::new(&module, &settings);
+    let context = ModuleContext::new(&module, settings.for_rules());
     let (kernel, _, body) = context.module.bodies().next().ok_or("it has no kernel")?;
     let report = ptxcheck_passes::check_module(&module, &settings);
     let line_of = |site: &Site| {

@@ -258,7 +258,7 @@ fn claims(text: &str) -> Result<Vec<Claim>, String> {
     let origin = PtxOrigin::new(&tree);
     let module = ptx::lower(&tree, &origin);
     let settings = Settings::default();
-    let context = ModuleContext::new(&module, &settings);
+    let context = ModuleContext::new(&module, settings.for_rules());
     let line = |function: FunctionId, instruction: InstructionId| {
         let start = module.span_of(function, instruction).start as usize;
         1 + text.as_bytes()[..start]

@@ -308,7 +308,7 @@ fn try_one(seed: u64, count: &mut Count, is_told: bool) -> Result<(), String> {
     let origin = PtxOrigin::new(&tree);
     let module = ptx::lower(&tree, &origin);
     let settings = crate::common::with_potential();
-    let context = ModuleContext::new(&module, &settings);
+    let context = ModuleContext::new(&module, settings.for_rules());
     let kernel = module
         .bodies()
         .find(|(_, function, _)| function.is_kernel())
@@ -330,7 +330,7 @@ fn try_one(seed: u64, count: &mut Count, is_told: bool) -> Result<(), String> {
     };
     // Without potential findings, most kernels are not analysed lane by lane: that must not lose a definite finding.
     let settings = Settings::default();
-    let quick = ModuleContext::new(&module, &settings);
+    let quick = ModuleContext::new(&module, settings.for_rules());
     let same = quick
         .lanes()
         .iter()

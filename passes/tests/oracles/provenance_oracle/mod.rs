@@ -126,7 +126,7 @@ fn try_one(seed: u64) -> Result<Count, String> {
     let origin = PtxOrigin::new(&tree);
     let module = ptx::lower(&tree, &origin);
     let settings = crate::common::with_potential();
-    let context = ModuleContext::new(&module, &settings);
+    let context = ModuleContext::new(&module, settings.for_rules());
     let kernel = module
         .bodies()
         .find(|(_, function, _)| function.is_kernel())

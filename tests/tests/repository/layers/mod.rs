@@ -112,22 +112,6 @@ const CIRCLES: &[Circle] = &[
         reason: "one idea: trees are the same if they are printed alike",
     },
     Circle {
-        package: "passes",
-        files: &[
-            "context",
-            "finding",
-            "link",
-            "link::open",
-            "locate",
-            "registry",
-            "rule",
-            "rules",
-            "selector",
-            "settings",
-        ],
-        reason: "one idea: a rule, what it is given (context, link), what it says (finding, locate), and which there are and are on (registry, selector, settings)",
-    },
-    Circle {
         package: "passes/analysis",
         files: &["constants", "function", "reached", "shared"],
         reason: "one idea: what is known of a function; what is reached needs constants, which need its other analyses",

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use clap::Args;
 use ptxcheck_passes::rule::{Level, Rule};
+use ptxcheck_passes::rules::documentation;
 use ptxcheck_passes::selector::{Selector, Subject};
 use ptxcheck_passes::{Certainty, rules};
 use ptxcheck_report::styles::BOLD;
@@ -93,7 +94,7 @@ pub(super) fn as_markdown(rule: &Rule) -> String {
         rule.code,
         rule.name,
         rule.summary,
-        rule.documentation()
+        documentation(rule.code)
     );
     let cases = cases(rule);
     if !cases.is_empty() {
@@ -123,7 +124,7 @@ fn page(rule: &Rule, view: &View) -> String {
         let _ = writeln!(text, "{}", view.wrap(&format!("{name:12}{fact}"), 12));
     }
     text.push('\n');
-    text.push_str(&markdown::render(rule.documentation(), view));
+    text.push_str(&markdown::render(documentation(rule.code), view));
     let cases = cases(rule);
     if !cases.is_empty() {
         text.push('\n');

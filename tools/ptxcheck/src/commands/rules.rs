@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use anstream::ColorChoice;
 use clap::Args;
 use ptxcheck_passes::rule::{Level, Rule};
+use ptxcheck_passes::rules::documentation;
 use ptxcheck_passes::{Certainty, rules};
 use ptxcheck_report::styles::{self, BOLD};
 use serde::Serialize;
@@ -124,7 +125,7 @@ impl RuleJson {
                 .filter(|certainty| rule.can_be(*certainty))
                 .map(Certainty::as_str)
                 .collect(),
-            documentation: rule.documentation(),
+            documentation: documentation(rule.code),
         }
     }
 }

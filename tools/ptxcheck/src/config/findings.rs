@@ -4,6 +4,7 @@ use ptxcheck_passes::exceptions::{self, ReportAt};
 use ptxcheck_passes::patterns::{BadPattern, Pattern, Written};
 use ptxcheck_passes::rule::Level;
 use ptxcheck_passes::scope::Scope;
+use ptxcheck_passes::selector;
 use ptxcheck_passes::settings::{self, Change, LevelSetting, Selector};
 use ptxcheck_passes::{Registry, patterns};
 use time::OffsetDateTime;
@@ -143,9 +144,8 @@ impl<'t> PatternReader<'t> {
         let mut codes = Vec::new();
         let registry = Registry::default();
         for (at, word) in StringList::with_offsets(&allow.rule) {
-            let covered = registry
-                .covered(word)
-                .map_err(|unknown| self.error(at, unknown.to_string()))?;
+            let covered =
+                selector::covered(word, &registry).map_err(|unknown| self.error(at, unknown.to_string()))?;
             codes.extend(covered);
         }
         if codes.is_empty() {
