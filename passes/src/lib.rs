@@ -35,56 +35,32 @@ pub mod frontend {
     pub use ptxcheck_frontend_ptx as ptx;
 }
 
-pub mod assumptions;
-pub mod baseline;
-pub mod candidates;
-pub mod checks;
-mod comments;
-pub mod conditional;
-mod confirm;
-pub mod context;
-mod drafts;
-pub mod driver;
-pub mod drivers;
-mod empty_kernels;
-pub mod exceptions;
-pub mod finding;
-mod fingerprint;
-pub mod forecast;
-pub mod group;
-mod index_limits;
-pub mod inventory;
+mod audit;
+mod checking;
+mod frame;
 mod limits;
-mod link;
-mod locate;
-pub mod occupancy;
-pub mod packages;
-pub mod policy;
-pub mod progress;
-pub mod reach;
-pub mod recompile;
-pub mod registry;
-pub mod release;
-pub mod report_cache;
-pub mod rule;
-pub mod rule_settings;
 #[allow(
     unreachable_pub,
     reason = "the metadata of a rule is found by its name in the file"
 )]
 pub mod rules;
 pub mod run;
-pub mod sanitizer;
-pub mod scope;
-pub mod selector;
-pub mod settings;
-pub mod shard;
-mod shard_assignment;
-pub mod sources;
-mod support;
-mod toolkit;
-pub mod variants;
-pub mod worker;
+mod witness;
+
+pub use audit::{drivers, forecast, inventory, occupancy, policy, reach, recompile, release, variants};
+pub use checking::{
+    checks, context, driver, finding, registry, rule, rule_settings, sanitizer, selector, worker,
+};
+pub use frame::{
+    baseline, candidates, exceptions, group, packages, progress, report_cache, scope, settings, shard,
+    sources,
+};
+pub use witness::{assumptions, conditional};
+
+use audit::{empty_kernels, index_limits, link};
+use checking::{fingerprint, locate, support, toolkit};
+use frame::{comments, shard_assignment};
+use witness::confirm;
 
 pub use checks::Check;
 pub use context::{Draft, FunctionContext, ImagesContext, ModuleContext, Report};

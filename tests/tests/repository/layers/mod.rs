@@ -216,6 +216,20 @@ fn files_use_each_other_in_no_new_circles() {
     );
 }
 
+/// Who opens `passes/src` sees its rooms, not their furniture.
+#[test]
+fn the_rooms_of_the_checker_are_few() {
+    let entries = fs::read_dir(root().join("passes/src")).unwrap();
+    let is_folder = entries.map(|entry| entry.unwrap().path().is_dir());
+    let (folders, files): (Vec<bool>, Vec<bool>) = is_folder.partition(|is_folder| *is_folder);
+    assert!(
+        folders.len() <= 6 && files.len() <= 10,
+        "{} folders and {} files",
+        folders.len(),
+        files.len()
+    );
+}
+
 #[test]
 fn accepted_circles_are_sorted_and_have_reasons() {
     for circle in CIRCLES {

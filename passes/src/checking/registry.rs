@@ -174,6 +174,15 @@ mod tests {
     }
 
     #[test]
+    fn rules_without_a_check_are_about_the_run() {
+        let registry = Registry::default();
+        for rule in registry.rules() {
+            let is_about_run = rule.problem().is_some() || rule.is_about_configuration();
+            assert_eq!(registry.check(rule).is_none(), is_about_run, "{rule:?}");
+        }
+    }
+
+    #[test]
     fn selectors_read_what_they_print() {
         let registry = Registry::default().with(&MINE, CHECK).unwrap();
         for text in [

@@ -153,7 +153,7 @@ mod tests {
     #[test]
     fn finds_lines_by_number() {
         let mut sources = Sources::default();
-        let here = concat!(env!("CARGO_MANIFEST_DIR"), "/src/sources.rs");
+        let here = concat!(env!("CARGO_MANIFEST_DIR"), "/src/frame/sources.rs");
         assert!(
             sources
                 .line(here, "-", 1)
