@@ -1,6 +1,7 @@
 //! The format of a file, told from its first bytes and its name.
 
-use super::{Foreign, bitcode, foreign, mlir, package, windows};
+use super::readers::Container;
+use super::{Foreign, bitcode, foreign, mlir, package};
 
 /// The format of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,14 +15,8 @@ pub enum FileFormat {
     LlvmBitcode,
     /// MLIR, as text or bytecode.
     Mlir,
-    /// An ELF object, executable, shared library or cubin.
-    Elf,
-    /// An object, executable or library of Windows.
-    Windows,
-    /// A static archive.
-    Archive,
-    /// A fat binary on its own.
-    FatBinary,
+    /// A file that holds images, of one of the formats of [`READERS`](crate::READERS).
+    Container(Container),
     /// LTO-IR.
     LtoIr,
     /// An archive or compressed stream that is not unpacked: a noun for it.
@@ -35,16 +30,13 @@ pub enum FileFormat {
 impl FileFormat {
     /// A noun for it.
     #[must_use]
-    pub const fn describe(self) -> &'static str {
+    pub fn describe(self) -> &'static str {
         match self {
             Self::Ptx => "PTX",
             Self::LlvmText => "LLVM IR",
             Self::LlvmBitcode => "LLVM bitcode",
             Self::Mlir => "MLIR",
-            Self::Elf => "an ELF file",
-            Self::Windows => "an object or executable of Windows",
-            Self::Archive => "a static archive",
-            Self::FatBinary => "a fat binary",
+            Self::Container(container) => container.0.noun(),
             Self::LtoIr => "LTO-IR",
             Self::Package(what) => what,
             Self::Foreign(foreign) => foreign.what,
@@ -61,10 +53,6 @@ const SNIFFED_BYTES: usize = 1 << 16;
 #[must_use]
 pub fn file_format(name: &str, bytes: &[u8]) -> FileFormat {
     const MAGIC: &[(&[u8], FileFormat)] = &[
-        (b"\x7fELF", FileFormat::Elf),
-        (b"!<arch>\n", FileFormat::Archive),
-        (b"!<thin>\n", FileFormat::Archive),
-        (b"\x50\xed\x55\xba", FileFormat::FatBinary),
         (bitcode::MAGIC, FileFormat::LlvmBitcode),
         (bitcode::WRAPPER_MAGIC, FileFormat::LlvmBitcode),
         (b"\xed\x43\x4e\x7f", FileFormat::LtoIr),
@@ -76,11 +64,11 @@ pub fn file_format(name: &str, bytes: &[u8]) -> FileFormat {
     if let Some(foreign) = foreign::binary(bytes) {
         return FileFormat::Foreign(foreign);
     }
+    if let Some(container) = Container::of(bytes) {
+        return FileFormat::Container(container);
+    }
     if let Some((_, form)) = MAGIC.iter().find(|(magic, _)| bytes.starts_with(magic)) {
         return *form;
-    }
-    if windows::is_windows(bytes) {
-        return FileFormat::Windows;
     }
     let has_ending = |ending: &str| name.to_ascii_lowercase().ends_with(ending);
     // A file with NULs is none of the texts, even if it holds one. NVRTC's PTX ends with one.
@@ -165,7 +153,7 @@ mod tests {
 
     #[test]
     fn content_counts_before_the_name() {
-        assert_eq!(file_format("a.ptx", b"\x7fELF\x02"), FileFormat::Elf);
+        assert_eq!(file_format("a.ptx", b"\x7fELF\x02").describe(), "an ELF file");
         assert_eq!(
             file_format("-", b"//\n.version 9.2\n.target sm_90\n"),
             FileFormat::Ptx

@@ -50,6 +50,7 @@ use super::bytes::Budget;
 use super::elf::{self, Elf};
 use super::host_code::{Code, CodeAddress, covering};
 use super::launches::REGISTERING;
+use super::readers::Container;
 use super::{FileFormat, archive, file_format};
 use crate::kinds::HostLaunch;
 use crate::limits::{MAX_HOST_LAUNCHES, MAX_WALK_STEPS};
@@ -82,7 +83,7 @@ pub fn host_launches(bytes: &[u8], wants_some: bool, is_late: &dyn Fn() -> bool)
     };
     if bytes.starts_with(elf::MAGIC) {
         add(bytes, None);
-    } else if file_format("", bytes) == FileFormat::Archive
+    } else if file_format("", bytes) == FileFormat::Container(Container::ARCHIVE)
         && let Ok((members, _)) = archive::members(bytes)
     {
         for member in members.iter().take_while(|_| !is_late()) {

@@ -13,6 +13,7 @@
 
 use super::bytes::{slice, text, u16_at, u32_at, u64_at};
 use super::format::{self, FileFormat};
+use super::readers::Container;
 use crate::kinds::ImageKind;
 
 pub(super) const MAGIC: &[u8] = b"\x10\xff\x10\xad";
@@ -92,11 +93,11 @@ fn read<'a>(bundle: &'a [u8], base: usize, images: &mut Vec<BundledImage<'a>>) -
             // clang's packager does not know the kind of each file that it is given.
             _ => match format::file_format("", payload) {
                 FileFormat::Ptx => ImageKind::Ptx,
-                FileFormat::Elf => ImageKind::Cubin,
+                FileFormat::Container(container) if container == Container::ELF => ImageKind::Cubin,
                 FileFormat::LlvmBitcode | FileFormat::LlvmText => ImageKind::LlvmIr,
                 FileFormat::LtoIr => ImageKind::LtoIr,
                 // It is found like all others.
-                FileFormat::FatBinary => continue,
+                FileFormat::Container(container) if container == Container::FAT_BINARY => continue,
                 _ => ImageKind::Other,
             },
         };

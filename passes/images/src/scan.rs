@@ -1,12 +1,11 @@
 //! From the bytes of a file to its images, not yet unpacked.
 
 use super::container::{self, Event, Region};
-use super::decompress::Compression;
+use super::packed::{InputError, PackedImage};
+use super::reader::Found;
 use super::sections::{Section, Sections};
-use super::{FileFormat, archive, file_format, host};
-use super::{bitcode, elf, link_time, offloading, raw, windows};
-use crate::kinds::ProblemKind;
-use crate::kinds::{Host, ImageKind, Role};
+use super::{FileFormat, file_format, link_time, offloading, raw};
+use crate::kinds::{Host, ImageKind, ProblemKind, Role};
 use crate::limits::{MAX_IMAGES, SHOWN_FILE_PROBLEMS};
 
 /// The section of relocatable device code. Executables of Windows keep eight bytes of a name.
@@ -14,90 +13,6 @@ const RELOCATABLE: [&str; 2] = ["__nv_relfatbin", "__nv_rel"];
 
 /// The beginnings of the names of sections for images.
 const IMAGES: [&str; 3] = [".nv_fatb", "__nv_rel", offloading::SECTION];
-
-/// An image, as the file describes it.
-#[derive(Debug)]
-pub struct PackedImage<'a> {
-    /// The format of its code.
-    pub kind: ImageKind,
-    /// The consumer it is for: driver, linker, debugger or none.
-    pub role: Role,
-    /// Its bytes in the file.
-    pub payload: &'a [u8],
-    /// Their compression.
-    pub compression: Compression,
-    /// Size that the file claims for it, unpacked, in bytes; 0 if it does not say.
-    pub unpacked: u64,
-    /// Offset in the file, in bytes.
-    pub offset: u64,
-    /// The container it lies in.
-    pub container: Option<u32>,
-    /// The section it lies in.
-    pub section: Option<String>,
-    /// The member of the archive it lies in.
-    pub member: Option<String>,
-    /// `sm_90a`; empty if the file does not say.
-    pub target: String,
-    /// PTX ISA version; empty if the file does not say.
-    pub isa: String,
-    /// Options of the compiler.
-    pub options: String,
-    /// It is for hosts with 64-bit addresses.
-    pub is_64_bit: bool,
-    /// Built for debugging.
-    pub is_debug: bool,
-}
-
-impl<'a> PackedImage<'a> {
-    /// PTX for a target that lies in no file.
-    #[must_use]
-    pub fn made(text: &'a [u8], target: String) -> Self {
-        Self {
-            target,
-            ..Self::whole(ImageKind::Ptx, text)
-        }
-    }
-
-    /// The file itself is the image.
-    fn whole(kind: ImageKind, bytes: &'a [u8]) -> Self {
-        Self {
-            kind,
-            role: Role::Loadable,
-            payload: bytes,
-            compression: Compression::None,
-            unpacked: 0,
-            offset: 0,
-            container: None,
-            section: None,
-            member: None,
-            target: String::new(),
-            isa: String::new(),
-            options: String::new(),
-            is_64_bit: true,
-            is_debug: false,
-        }
-    }
-}
-
-/// An error in an input, or in one of its images, that is not a place in a text.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct InputError {
-    /// The kind: it decides which rule reports it.
-    pub kind: ProblemKind,
-    /// One sentence.
-    pub message: String,
-}
-
-impl InputError {
-    /// An error of this kind.
-    #[must_use]
-    pub fn new(kind: ProblemKind, message: impl Into<String>) -> Self {
-        Self {
-            kind,
-            message: message.into(),
-        }
-    }
-}
 
 /// The contents of a file: its images, still packed, and its host code.
 #[derive(Debug)]
@@ -161,25 +76,18 @@ pub fn scan_with<'a>(
             contents.images.push(PackedImage::whole(ImageKind::Mlir, bytes));
             return contents;
         }
-        FileFormat::Elf => match elf::parse(bytes) {
-            Ok(file) if elf::is_cubin(&file) => {
-                contents.images.push(PackedImage::whole(ImageKind::Cubin, bytes));
+        FileFormat::Container(container) => {
+            let mut found = Found::new(is_late);
+            container.0.read(bytes, &mut found);
+            contents.images = found.images;
+            contents.host = found.host;
+            contents.errors = found.errors;
+            contents.is_late = found.is_cut_short;
+            sections = found.sections;
+            if found.is_all {
                 return contents;
             }
-            Ok(file) => {
-                if link_time::is_object(&file) {
-                    contents.unsupported(format!("it is {}", link_time::MESSAGE));
-                }
-                contents.object(&file, 0, None, &mut sections);
-            }
-            Err(error) => contents.trouble(error.to_string()),
-        },
-        FileFormat::Windows => {
-            if let Err(error) = windows::add(bytes, 0, None, &mut sections) {
-                contents.trouble(error.to_string());
-            }
         }
-        FileFormat::Archive => contents.archive(bytes, &mut sections, is_late),
         FileFormat::Package(what) => {
             let why = if what.starts_with("compressed") {
                 "and holds no tar archive that can be read"
@@ -193,7 +101,7 @@ pub fn scan_with<'a>(
             contents.trouble(foreign.describe());
             return contents;
         }
-        FileFormat::FatBinary | FileFormat::Unknown => {}
+        FileFormat::Unknown => {}
     }
     sections.sort();
     contents.bundles(bytes, &sections);
@@ -233,54 +141,6 @@ impl<'a> Contents<'a> {
             kind: ProblemKind::Unsupported,
             message,
         });
-    }
-
-    fn archive(&mut self, bytes: &'a [u8], sections: &mut Sections, is_late: &dyn Fn() -> bool) {
-        let (members, trouble) = match archive::members(bytes) {
-            Ok(members) => members,
-            Err(error) => return self.trouble(error.to_string()),
-        };
-        let mut uncompiled = 0;
-        for member in members {
-            self.is_late |= is_late();
-            if self.is_late {
-                return;
-            }
-            if member.bytes.starts_with(bitcode::MAGIC) {
-                uncompiled += u32::from(link_time::is_bitcode(member.bytes));
-                continue;
-            }
-            if !member.bytes.starts_with(elf::MAGIC) {
-                if let Err(error) = windows::add(member.bytes, member.offset, Some(&member.name), sections) {
-                    self.trouble(format!("`{}` in the archive: {error}", member.name));
-                }
-                continue;
-            }
-            match elf::parse(member.bytes) {
-                Ok(file) if elf::is_cubin(&file) => self.images.push(PackedImage {
-                    offset: member.offset,
-                    member: Some(member.name),
-                    ..PackedImage::whole(ImageKind::Cubin, member.bytes)
-                }),
-                Ok(file) => {
-                    uncompiled += u32::from(link_time::is_object(&file));
-                    self.object(&file, member.offset, Some(&member.name), sections);
-                }
-                Err(error) => self.trouble(format!("`{}` in the archive: {error}", member.name)),
-            }
-        }
-        if uncompiled > 0 {
-            let members = if uncompiled == 1 { "member" } else { "members" };
-            self.unsupported(format!("it has {uncompiled} {members} of {}", link_time::MESSAGE));
-        }
-        if let Some(trouble) = trouble {
-            self.trouble(trouble.to_string());
-        }
-    }
-
-    fn object(&mut self, file: &elf::Elf<'_>, offset: u64, member: Option<&str>, sections: &mut Sections) {
-        sections.add(file, file.data(), offset, member, !elf::is_object(file));
-        host::read(file, member, self.host.get_or_insert_default());
     }
 
     /// clang's bundles: in their section, or a file of their own.

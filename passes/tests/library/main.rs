@@ -7,4 +7,5 @@ mod common;
 mod conditional;
 mod declarations;
 mod every_operand;
+mod own_container;
 mod own_rule;
