@@ -1,15 +1,15 @@
-//! What stands around a run: before it, its settings and where its inputs are; after it, what becomes of its findings.
+//! What stands around a run: the rules that there are, its settings, where its inputs are, and the causes of its findings.
 
-pub mod baseline;
 pub mod candidates;
-pub(crate) mod comments;
+mod confirm;
 pub mod exceptions;
 pub mod group;
 pub mod packages;
 pub mod progress;
+pub mod registry;
 pub mod report_cache;
 pub mod scope;
+pub mod selector;
 pub mod settings;
-pub mod shard;
 pub(crate) mod shard_assignment;
 pub mod sources;

@@ -48,19 +48,18 @@ pub mod run;
 mod witness;
 
 pub use audit::{drivers, forecast, inventory, occupancy, policy, reach, recompile, release, variants};
-pub use checking::{
-    checks, context, driver, finding, registry, rule, rule_settings, sanitizer, selector, worker,
-};
+pub use checking::{checks, context, finding, rule, rule_settings, sanitizer};
 pub use frame::{
-    baseline, candidates, exceptions, group, packages, progress, report_cache, scope, settings, shard,
+    candidates, exceptions, group, packages, progress, registry, report_cache, scope, selector, settings,
     sources,
 };
+#[doc(inline)]
+pub use run::{baseline, driver, shard, worker};
 pub use witness::{assumptions, conditional};
 
-use audit::{empty_kernels, index_limits, link};
-use checking::{fingerprint, locate, support, toolkit};
-use frame::{comments, shard_assignment};
-use witness::confirm;
+use audit::{comments, link};
+use checking::{empty_kernels, fingerprint, index_limits, locate, open_symbols, support, toolkit};
+use frame::shard_assignment;
 
 pub use checks::Check;
 pub use context::{Draft, FunctionContext, ImagesContext, ModuleContext, Report};

@@ -9,12 +9,16 @@
 //! ```
 
 mod assemble;
+#[doc(hidden)]
+pub mod baseline;
 mod bytes;
 mod compare;
 mod conclude;
 mod content;
 pub(crate) mod dedup;
 mod definitions;
+#[doc(hidden)]
+pub mod driver;
 mod host_launches;
 mod image;
 mod input;
@@ -26,9 +30,13 @@ mod package;
 mod problem;
 mod recompiled;
 mod scanned;
+#[doc(hidden)]
+pub mod shard;
 mod text;
 mod text_cache;
 mod unpack;
+#[doc(hidden)]
+pub mod worker;
 
 use std::sync::OnceLock;
 

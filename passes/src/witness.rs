@@ -2,4 +2,3 @@
 
 pub mod assumptions;
 pub mod conditional;
-pub(crate) mod confirm;

@@ -14,7 +14,7 @@ use crate::inventory::{ImageReport, InputReport, Role};
 use crate::ir::{Function, Linkage, Module, Parameter, Space, Symbol, SymbolKind};
 
 /// The shapes of what a module of PTX shows to a linker, or uses and leaves open.
-pub(super) fn shapes_of_module(module: &Module<'_>) -> Vec<Shape> {
+pub(crate) fn shapes_of_module(module: &Module<'_>) -> Vec<Shape> {
     let is_shown = |symbol: &Symbol<'_>| {
         symbol.owner.is_none()
             && matches!(

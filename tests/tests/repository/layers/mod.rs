@@ -216,6 +216,29 @@ fn files_use_each_other_in_no_new_circles() {
     );
 }
 
+/// The folders of `passes/src`, each of which uses those before it.
+const ROOMS: [&str; 8] = [
+    "limits", "witness", "audit", "checking", "rules", "frame", "run", "lib",
+];
+
+#[test]
+fn the_rooms_of_the_checker_lead_one_way() {
+    let room = |file: &str| {
+        let first = file.split("::").next().unwrap_or_default().to_owned();
+        let place = ROOMS.iter().position(|room| *room == first);
+        place.unwrap_or_else(|| panic!("`{first}` is none of ROOMS"))
+    };
+    let mut back = Vec::new();
+    for (file, used) in uses_in("passes") {
+        let used = used.iter().filter(|used| room(used) > room(&file));
+        back.extend(used.map(|used| format!("{file} uses {used}")));
+    }
+    assert!(
+        back.is_empty(),
+        "{back:?}: what both need belongs into a room before them"
+    );
+}
+
 /// Who opens `passes/src` sees its rooms, not their furniture.
 #[test]
 fn the_rooms_of_the_checker_are_few() {

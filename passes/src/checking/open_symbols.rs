@@ -1,10 +1,10 @@
 //! The symbols that one module defines for a linker, and those that it leaves undefined.
 
-use super::{Open, SymbolClass, Symbols, shapes};
 use crate::analysis::Place;
 use crate::analysis::references::{self, Uses};
 use crate::externs;
 use crate::ir::{Function, Linkage, Module, Producer, SymbolKind};
+use crate::link::{Open, SymbolClass, Symbols, shapes_of_module};
 use crate::locate::Locator;
 use ptxcheck_common::callers::Callers;
 use ptxcheck_ir::limits::SHOWN_USES;
@@ -33,7 +33,7 @@ pub(crate) fn symbols_of_module(module: &Module<'_>) -> Option<Symbols> {
             module,
             references::undefined_symbols(module).iter().filter(is_open),
         ),
-        shapes: shapes::shapes_of_module(module),
+        shapes: shapes_of_module(module),
     })
 }
 

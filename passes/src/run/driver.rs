@@ -14,8 +14,8 @@ use crate::index_limits;
 use crate::inventory::Facts;
 use crate::ir::{Function, FunctionId, Module};
 use crate::limits::MAX_FINDINGS;
-use crate::link;
 use crate::locate::Locator;
+use crate::open_symbols;
 use crate::registry::Registry;
 use crate::rule::{Family, Rule};
 use crate::settings::Settings;
@@ -88,7 +88,7 @@ pub(crate) fn check_until(
 /// `facts`, with what a module shows to a linker and its kernels without code.
 pub(crate) fn with_declarations(module: &Module<'_>, facts: Facts) -> Facts {
     Facts {
-        symbols: link::symbols_of_module(module),
+        symbols: open_symbols::symbols_of_module(module),
         bare: empty_kernels::kernels(module),
         ..facts
     }
