@@ -45,7 +45,6 @@ mod limits;
 )]
 pub mod rules;
 pub mod run;
-mod witness;
 
 pub use audit::{drivers, forecast, inventory, occupancy, policy, reach, recompile, release, variants};
 pub use checking::{checks, context, finding, rule, rule_settings, sanitizer};
@@ -53,9 +52,9 @@ pub use frame::{
     candidates, exceptions, group, packages, progress, registry, report_cache, scope, selector, settings,
     sources,
 };
+pub use ptxcheck_witness::{assumptions, conditional};
 #[doc(inline)]
 pub use run::{baseline, driver, shard, worker};
-pub use witness::{assumptions, conditional};
 
 use audit::{comments, link};
 use checking::{empty_kernels, fingerprint, index_limits, locate, open_symbols, support, toolkit};

@@ -8,7 +8,7 @@ use ptxcheck_tests::cases::files;
 use ptxcheck_tests::root;
 
 /// The folders of the packages.
-const PACKAGES: [&str; 20] = [
+const PACKAGES: [&str; 21] = [
     "ptx-parser",
     "passes",
     "passes/analysis",
@@ -22,6 +22,7 @@ const PACKAGES: [&str; 20] = [
     "passes/machine",
     "passes/packages",
     "passes/report",
+    "passes/witness",
     "passes/worker",
     "tests",
     "tools/fuzz",

@@ -7,7 +7,7 @@ use crate::ir::evaluate::ones;
 
 /// The assumed pieces of a kernel's parameters, each once.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Assumed {
+pub struct Assumed {
     pieces: Vec<(Piece, Values)>,
 }
 
@@ -89,7 +89,8 @@ impl Assumed {
     }
 
     /// The least and the greatest value that assumptions leave a piece; `None` if none is about it.
-    pub(crate) fn range_of_piece(&self, number: u16, offset: u32) -> Option<(i64, i64)> {
+    #[must_use]
+    pub fn range_of_piece(&self, number: u16, offset: u32) -> Option<(i64, i64)> {
         let values = self.values_of_piece(number, offset)?;
         Some((values.nearest(i64::MIN), values.nearest(i64::MAX)))
     }

@@ -320,7 +320,8 @@ fn place_params(module: &ModuleAnalyses<'_>, [write, other]: [&Site; 2]) -> Opti
 /// The pairs of a variable that a search may show, by their numbers. In shared memory that is sized at launch, arrays lie one after the
 /// other, and parameters say where they begin: where a write counts from one, places that count from parameters may be in different
 /// arrays. How many elements an array has the code does not say, so that no value of a parameter is one with which they overlap.
-pub(crate) fn searchable_pairs(module: &ModuleAnalyses<'_>, exchange: &PossibleExchange) -> Vec<usize> {
+#[must_use]
+pub fn searchable_pairs(module: &ModuleAnalyses<'_>, exchange: &PossibleExchange) -> Vec<usize> {
     let params: Vec<_> = exchange
         .pairs
         .iter()

@@ -83,7 +83,8 @@ pub fn search_module(module: &ModuleAnalyses<'_>, assumptions: &Assumptions, sco
 }
 
 /// The results of the lane analysis with the conditional findings in place of the potential ones at their sites.
-pub(crate) fn merge_conditional_findings(roots: &[Root], conditional: &[Conditional]) -> Vec<Root> {
+#[must_use]
+pub fn merge_conditional_findings(roots: &[Root], conditional: &[Conditional]) -> Vec<Root> {
     let merged = roots.iter().map(|root| {
         let own: Vec<&Conditional> = conditional
             .iter()

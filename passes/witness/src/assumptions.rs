@@ -22,7 +22,7 @@ use ptxcheck_ir::{FunctionId, Module, parameter_number};
 use serde::{Deserialize, Serialize};
 
 use crate::patterns::{Pattern, Written};
-pub(crate) use assumed::Assumed;
+pub use assumed::Assumed;
 pub use condition::{BadAssumption, Condition};
 use limits::ASSUMPTION_BYTES;
 pub use limits::MAX_ASSUMPTIONS;
@@ -160,7 +160,8 @@ impl Assumption {
 }
 
 /// The parameters of a kernel, which assumptions are checked against.
-pub(crate) struct Signature<'k> {
+#[derive(Debug)]
+pub struct Signature<'k> {
     /// The kernel's name in its module.
     pub kernel: &'k str,
     /// Bytes of each parameter, and its name, where it is known.
@@ -180,17 +181,19 @@ impl<'k> Signature<'k> {
 }
 
 /// An assumption that the parameters of a kernel cannot keep, by its number in [`Assumptions::all`], with the reason.
-pub(crate) type Contradiction = (usize, String);
+pub type Contradiction = (usize, String);
 
 impl Assumptions {
     /// True if some assumption names its parameter.
-    pub(crate) fn have_names(&self) -> bool {
+    #[must_use]
+    pub fn have_names(&self) -> bool {
         let mut all = self.all.iter();
         all.any(|one| matches!(one.parameter, AssumedParameter::Name(_)))
     }
 
     /// The numbers of the assumptions that are about a kernel of this name.
-    pub(crate) fn assumptions_about(&self, kernel: &str) -> Vec<usize> {
+    #[must_use]
+    pub fn assumptions_about(&self, kernel: &str) -> Vec<usize> {
         if self.all.is_empty() {
             return Vec::new();
         }
@@ -204,7 +207,8 @@ impl Assumptions {
     }
 
     /// The values that the assumptions leave the parameters of a kernel of a module.
-    pub(crate) fn of_function(&self, module: &Module<'_>, kernel: FunctionId) -> Assumed {
+    #[must_use]
+    pub fn of_function(&self, module: &Module<'_>, kernel: FunctionId) -> Assumed {
         let about = self.assumptions_about(module.function_name(kernel));
         if about.is_empty() {
             return Assumed::default();
@@ -220,7 +224,8 @@ impl Assumptions {
 
     /// The values that some of the assumptions ([`Self::assumptions_about`]) leave the parameters of a kernel, and those that it contradicts, which then
     /// count for nothing. A name that no parameter has says nothing.
-    pub(crate) fn of_kernel(&self, about: &[usize], kernel: &Signature<'_>) -> (Assumed, Vec<Contradiction>) {
+    #[must_use]
+    pub fn of_kernel(&self, about: &[usize], kernel: &Signature<'_>) -> (Assumed, Vec<Contradiction>) {
         let mut contradictions = Vec::new();
         let mut pieces: Vec<(Piece, Vec<usize>)> = Vec::new();
         for &number in about {
@@ -257,7 +262,8 @@ impl Assumptions {
 
 impl Assumption {
     /// True unless it names a parameter that the kernel is not known to have.
-    pub(crate) fn may_apply_to(&self, kernel: &Signature<'_>) -> bool {
+    #[must_use]
+    pub fn may_apply_to(&self, kernel: &Signature<'_>) -> bool {
         !matches!(self.piece_of_parameter(kernel), Ok(None))
     }
 

@@ -37,15 +37,14 @@ pub use contention::{ConditionalContention, search_beside_atomics, search_lost_u
 pub use copy_failure::FoundCopyFailure;
 pub use copy_failures::{ConditionalCopyFailure, search_copy_failures};
 pub use exchange_runs::{ContendedPair, LeavingAccess};
-pub(crate) use exchanges::searchable_pairs;
 pub use exchanges::{
     ConditionalBarrier, ConditionalExchange, SearchedExchanges, search_barriers, search_exchanges,
+    searchable_pairs,
 };
 pub use finding::{Conditional, General, SearchScope, Searched};
 pub use hang::{FoundHang, StuckLanes};
 pub use hangs::{ConditionalHang, search_hangs};
 pub use leaving::{ConditionalLeaving, search_leaving};
 pub use ptxcheck_machine::AsyncWrong;
-pub(crate) use search::merge_conditional_findings;
-pub use search::{find, find_assuming, search_module};
+pub use search::{find, find_assuming, merge_conditional_findings, search_module};
 pub use witness::{Awaited, Doing, Memory, RunOrder, Witness, WitnessLoad, WitnessRun, WitnessStep, Wrong};
