@@ -92,7 +92,8 @@ pub(crate) trait Domain {
     /// The operands among `uses` that results of an operation depend on; `None` if the results are unknown.
     fn relevant_operands<'u>(&self, op: Op, uses: &'u [Value]) -> Option<&'u [Value]>;
 
-    /// The description of a result of an operation. A multiplication with an addition comes as a product, and then a sum.
+    /// The description of a result of an operation. A multiplication with an addition comes as a product, and then a sum; and as itself
+    /// if the product has no description.
     fn describe_result(&self, op: Op, result: Result, operands: &[Self::Value]) -> Option<Self::Value>;
 }
 
@@ -105,6 +106,8 @@ pub(crate) struct Result {
     pub number: usize,
     /// The register's bits; 0 if they are not known.
     pub bits: u8,
+    /// It is a step on the way to what the register holds.
+    pub is_step: bool,
 }
 
 /// The body whose operands are evaluated.
@@ -490,6 +493,7 @@ impl<'a, 'm, D: Domain> Evaluator<'a, 'm, D> {
             register,
             number,
             bits,
+            is_step: false,
         };
         match instruction.op {
             Op::Access(access) => self.load_step(definition, access, result, depth),
@@ -643,8 +647,14 @@ impl<'a, 'm, D: Domain> Evaluator<'a, 'm, D> {
     fn describe_result(&self, op: Op, result: Result, operands: &[D::Value]) -> Option<D::Value> {
         match (op.product_and_sum(), operands) {
             (Some((product, sum)), [factors @ .., last]) => {
-                let product = self.domain.describe_result(product, result, factors)?;
-                self.domain.describe_result(sum, result, &[product, last.clone()])
+                let step = Result {
+                    is_step: true,
+                    ..result
+                };
+                match self.domain.describe_result(product, step, factors) {
+                    Some(product) => self.domain.describe_result(sum, result, &[product, last.clone()]),
+                    None => self.domain.describe_result(op, result, operands),
+                }
             }
             _ => self.domain.describe_result(op, result, operands),
         }

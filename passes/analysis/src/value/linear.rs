@@ -428,6 +428,7 @@ impl Domain for Linear<'_> {
         }
         // Any other value that threads share.
         let is_shared = matches!(self.unknowns, Unknowns::Shared { .. })
+            && !result.is_step
             && operands.iter().all(Sum::adds_one_number_in_all_lanes);
         is_shared.then(|| self.sum_of_atom(Atom::Register(result.register), 0))
     }
@@ -440,7 +441,7 @@ mod tests {
     use ptxcheck_ir::evaluate::evaluate_result;
     use ptxcheck_ir::{Body, InstructionId, Op, Register, Special, Value};
 
-    use super::{Atom, Linear, Sum, Unknowns};
+    use super::{Atom, Linear, Parts, Sum, Unknowns};
     use crate::testing::with_ptx;
     use crate::value::{Evaluator, Source};
 
@@ -454,7 +455,7 @@ mod tests {
         *state >> 33
     }
 
-    /// A kernel of random sums and products at 64 bits: small enough that nothing wraps.
+    /// A kernel of random sums and products at 64 bits.
     fn random_kernel(seed: u64) -> String {
         let mut text = String::from(
             ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u32 n) {\n.reg .b32 %r<4>;\n.reg .b64 %rd<40>;\n\
@@ -465,12 +466,15 @@ mod tests {
         for number in 5..20 {
             let mut pick = |below: u64| next_random(&mut state) % below;
             let (a, b, constant) = (1 + pick(number - 1), 1 + pick(number - 1), pick(5));
-            let _ = match pick(6) {
+            let c = 1 + pick(number - 1);
+            let _ = match pick(8) {
                 0 => writeln!(text, "add.s64 %rd{number}, %rd{a}, %rd{b};"),
                 1 => writeln!(text, "sub.s64 %rd{number}, %rd{a}, %rd{b};"),
                 2 => writeln!(text, "mul.lo.s64 %rd{number}, %rd{a}, {constant};"),
                 3 => writeln!(text, "shl.b64 %rd{number}, %rd{a}, {};", constant / 2),
                 4 => writeln!(text, "mad.lo.s64 %rd{number}, %rd{a}, {constant}, %rd{b};"),
+                5 => writeln!(text, "mad.lo.s64 %rd{number}, %rd{a}, %rd{b}, %rd{c};"),
+                6 => writeln!(text, "mul.lo.s64 %rd{number}, %rd{a}, %rd{b};"),
                 _ => writeln!(text, "add.s64 %rd{number}, %rd{a}, -{constant};"),
             };
         }
@@ -503,14 +507,28 @@ mod tests {
 
     /// The value of a sum in a lane, with these numbers for its atoms.
     fn evaluate_sum(linear: &Linear<'_>, sum: &Sum, lane: usize, registers: &[Option<u64>]) -> Option<u64> {
-        let mut value = sum.by.number_in_lane(lane)?;
-        for (atom, factor) in linear.terms_of(sum.parts) {
+        let by = sum.by.number_in_lane(lane)?;
+        evaluate_terms(linear, (sum.parts, by), lane, registers)
+    }
+
+    fn evaluate_terms(
+        linear: &Linear<'_>,
+        (parts, by): (Parts, u64),
+        lane: usize,
+        registers: &[Option<u64>],
+    ) -> Option<u64> {
+        let mut value = by;
+        for (atom, factor) in linear.terms_of(parts) {
             let number = match atom {
                 Atom::Symbol(_) => BEGIN,
                 Atom::Param(..) => PARAM,
                 Atom::Special(Special::Tid(0)) => lane as u64,
                 Atom::Special(Special::Ctaid(0)) => CTA,
                 Atom::Register(register) => registers[register.index()]?,
+                Atom::Product(both) => {
+                    let [one, other] = both.map(|sum| evaluate_terms(linear, sum, lane, registers));
+                    one?.wrapping_mul(other?)
+                }
                 _ => return None,
             };
             value = value.wrapping_add(number.wrapping_mul(factor as u64));
