@@ -62,3 +62,42 @@ __global__ void fenced_by_all(int *out, const int *in) {
     BULK_DONE();
   }
 }
+
+// The stores are in a loop.
+__global__ void __launch_bounds__(256) stored_in_a_loop(int *out, const int *in) {
+  __shared__ alignas(128) int page[1024];
+  for (int i = threadIdx.x; i < 1024; i += 256) page[i] = in[i] * 2;
+  __syncthreads();
+  FENCE();
+  if (threadIdx.x == 0) {
+    BULK_STORE(out, page, 4096);  //~ PTX701?
+    BULK_DONE();
+  }
+}
+
+// Right: the same with the fence of all before the barrier.
+__global__ void __launch_bounds__(256) stored_in_a_loop_and_fenced(int *out, const int *in) {
+  __shared__ alignas(128) int page[1024];
+  for (int i = threadIdx.x; i < 1024; i += 256) page[i] = in[i] * 2;
+  FENCE();
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    BULK_STORE(out, page, 4096);
+    BULK_DONE();
+  }
+}
+
+// Right: each round has a fence.
+__global__ void __launch_bounds__(256) fenced_in_a_loop(int *out, const int *in) {
+  __shared__ alignas(128) int page[1024];
+  for (int i = threadIdx.x; i < 1024; i += 256) {
+    page[i] = in[i] * 2;
+    FENCE();
+  }
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    FENCE();
+    BULK_STORE(out, page, 4096);
+    BULK_DONE();
+  }
+}

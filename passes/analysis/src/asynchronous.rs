@@ -13,9 +13,12 @@
 //!   early_arrivals.rs  arrivals by one lane for its warp, before the stores of the others
 //!   expected.rs        bytes that mbarriers expect, and bytes that copies transfer
 //!   invalid.rs         constants and addresses that are not allowed
+//!   address_reads.rs   reads of the address of tensor memory before a wait for the warp that allocates it
 //!   tensor_accesses.rs accesses to tensor memory that signals to others come after, before their wait
 //!   tensor_map.rs      tensor maps in local or shared memory
 //!   peers.rs           accesses to other CTAs of the cluster that may not have started, or may have ended
+//!   paired_memory.rs   tensor memory of a pair of CTAs that is allocated or freed before the other one has certainly come
+//!   peer_signals.rs    signals to mbarriers of CTAs that may have ended
 //!   unordered.rs       mbarriers used by threads that do not certainly wait for the initialisation
 //!   tensor_memory.rs   tensor memory that is not freed
 //! handovers.rs         waits at which a thread comes after what others have done
@@ -38,6 +41,7 @@
 //! size.rs              bytes that copies access
 //! ```
 
+mod address_reads;
 mod barriers;
 mod behind_barriers;
 mod conditions;
@@ -54,6 +58,8 @@ mod late_fences;
 mod operand;
 mod overlap;
 mod own_cta;
+mod paired_memory;
+mod peer_signals;
 mod peers;
 mod pending;
 mod points_to;

@@ -292,6 +292,9 @@ pub(crate) const MAX_PEER_STEPS: usize = 20_000;
 /// Most triples of stores, loads and waits of one kernel that are examined for arrivals of one lane for its warp.
 pub(crate) const MAX_EARLY_ARRIVALS: usize = 20_000;
 
+/// Most pairs of a load and a wait where reads of the address of tensor memory are examined.
+pub(crate) const MAX_ADDRESS_READS: usize = 100_000;
+
 /// Most accesses through pointers of one kernel that are compared with each other about a wait for other grids.
 pub(crate) const MAX_GRID_ACCESSES: usize = 1_000;
 

@@ -1,6 +1,7 @@
 //! ## What it does
 //!
-//! Finds loads of shared memory that an asynchronous copy fills, where nothing has waited for the copy.
+//! Finds loads of shared memory that an asynchronous copy fills, where nothing has waited for the copy, and loads of the address of tensor
+//! memory by warps that have not waited for the one that allocates it.
 //!
 //! ## Why is this bad?
 //!
@@ -50,6 +51,9 @@
 //! potential: the first round may load other elements, and not use them. There is no finding for waits in functions, for waits of other
 //! threads followed by a barrier, and for copies under a condition that does not apply to the load.
 //!
+//! The address of an allocation (`tcgen05.alloc`) is found in kernels that allocate themselves: definite where no path to the load has a wait
+//! after the allocation, potential where one has none ([cutlass#2835](https://github.com/NVIDIA/cutlass/pull/2835): the way with no tiles).
+//!
 //! `-W conditional` searches for launches and numbers of rounds with which a thread of one block does this, and shows a run: in loops, and in
 //! roles with barriers of their own. It leaves out kernels with volatile accesses or accesses that order others, with copies by
 //! tensor maps that complete at an mbarrier, and with barriers of several CTAs.
@@ -94,6 +98,25 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
         draft
             .in_general("what asynchronous copies bring is read before anything has waited for them")
             .help(HELP);
+    }
+    for problem in module.asynchronous().unordered_address_reads() {
+        let message = match problem.is_definite {
+            true => {
+                "this reads the address of tensor memory that another warp allocates, and nothing has waited for that"
+            }
+            false => {
+                "this may read the address of tensor memory before another warp has allocated it: by one way, nothing waits for that"
+            }
+        };
+        text::report_problem(
+            problem,
+            message.to_owned(),
+            "the allocation, which writes the address",
+            report,
+        )
+        .kind("address")
+        .in_general("the address of tensor memory is read before anything has waited for its allocation")
+        .help("put a barrier that both warps reach between the allocation and the load, on each path");
     }
     let words = (
         "reads what an asynchronous copy brings, and does not know that it is complete",

@@ -28,7 +28,8 @@
 //!
 //! ## Limits
 //!
-//! A finding is definite. The kernel, with all that it calls, has `tcgen05.alloc` and no `tcgen05.dealloc` that may be executed; or it allocates
+//! A finding is definite, but for one: where each round of a loop allocates and the kernel frees once, it is potential unless the loop certainly has
+//! a second round. The kernel, with all that it calls, has `tcgen05.alloc` and no `tcgen05.dealloc` that may be executed; or it allocates
 //! and frees in the kernel itself, and either warp 0 certainly allocates more columns than all warps may free, or after such an
 //! allocation a branch on parameters and numbers of the block leads all threads to the end without freeing any. A call
 //! of a function that is not there, or through a pointer, makes it silent, and so does a branch in a function on what the kernel passes. Other
@@ -49,7 +50,7 @@ pub static RULE: Rule = Rule {
     family: Family::Async,
     summary: "a kernel allocates tensor memory and does not free it, or not all of it",
     definite: Level::Error,
-    certainties: Certainties::DEFINITE,
+    certainties: Certainties::DEFINITE.or_potential(),
 };
 
 pub(super) const CHECK: Check = Check::Module(check);
@@ -77,6 +78,12 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             Leak::EarlyEnd => (
                 format!("{kernel} allocates tensor memory here, and does not free it where it ends early"),
                 "early-end",
+            ),
+            Leak::PerRound => (
+                format!(
+                    "{kernel} allocates tensor memory here in each round of a loop, and frees that of one round"
+                ),
+                "per-round",
             ),
         };
         let draft = text::report_problem(problem, message, "by one way from this branch", report);

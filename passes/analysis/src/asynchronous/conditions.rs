@@ -1,6 +1,6 @@
 //! The unknown values that conditions depend on.
 
-use ptxcheck_ir::{Body, FunctionId, Guard, InstructionId, Op, Value};
+use ptxcheck_ir::{Body, FunctionId, Guard, InstructionId, Op, Special, Value};
 
 use crate::Analyses;
 use crate::shared::Shared;
@@ -42,4 +42,13 @@ impl<'a, 'm> Conditions<'a, 'm> {
             terms.iter().all(|(atom, _)| allows(atom))
         })
     }
+}
+
+/// True for a value that all threads of a block have in common.
+pub(super) const fn is_common_in_block(atom: &Atom) -> bool {
+    matches!(
+        atom,
+        Atom::Param(..)
+            | Atom::Special(Special::Ctaid(_) | Special::Nctaid(_) | Special::Ntid(_) | Special::Uniform)
+    )
 }

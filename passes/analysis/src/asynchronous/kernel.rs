@@ -82,7 +82,7 @@ pub(super) fn barrier_place_of(
 }
 
 /// The first name of a variable: dynamic shared memory has one start, whatever names it has (CUDA C++ Programming Guide, __shared__).
-fn canonical_variable(module: &Shared<'_>, symbol: SymbolId) -> Option<SymbolId> {
+pub(super) fn canonical_variable(module: &Shared<'_>, symbol: SymbolId) -> Option<SymbolId> {
     if !module.module.symbol(symbol).is_dynamic_shared() {
         return Some(symbol);
     }

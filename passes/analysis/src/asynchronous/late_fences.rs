@@ -1,6 +1,7 @@
 //! Fences that come too late for the storing threads.
 
 use ptxcheck_ir::InstructionId;
+use ptxcheck_ir::paths::Paths;
 
 use super::kernel::AsyncSite;
 use super::sites::Site;
@@ -26,10 +27,13 @@ impl OrdinaryStores<'_, '_> {
         if reader.function != id || !shared_fences_of(self.kernel).all(is_here) {
             return None;
         }
-        let analyses = self.module.function(id);
+        let (analyses, paths) = (self.module.function(id), Paths::new(body));
         let is_between = |&&(of, meeting): &&Site| {
+            // Of a loop that may have no round, a store is on no path that skips it.
+            let is_in_loop_before =
+                || paths.lead(store, store) && paths.lead(store, meeting) && !paths.lead(meeting, store);
             of == id
-                && analyses.is_on_every_path_to(store, meeting)
+                && (analyses.is_on_every_path_to(store, meeting) || is_in_loop_before())
                 && analyses.is_on_every_path_to(meeting, copy)
         };
         let fences = || shared_fences_of(self.kernel).map(|fence| fence.operation.instruction);

@@ -53,6 +53,8 @@ pub enum PeerUse {
     Operation,
     /// An allocation of tensor memory in both CTAs of a pair.
     Allocation,
+    /// An operation that frees it in both.
+    Free,
 }
 
 /// A use of another CTA.
@@ -64,29 +66,34 @@ pub struct PeerAccess {
     pub kind: PeerUse,
     /// It is to the first CTA of the cluster, and it is not known that the cluster has others.
     pub may_be_alone: bool,
+    /// Whoever waits for it waits for earlier signals of its kind: it may be one of the last.
+    pub waits_lag: bool,
 }
 
 /// An access at a mapped address.
-struct Remote {
-    site: Site,
+pub(super) struct Remote {
+    pub(super) site: Site,
     access: Access,
     /// The asynchronous operation that makes it.
-    operation: Option<AsyncOp>,
+    pub(super) operation: Option<AsyncOp>,
     /// The calls that lead to it.
-    callers: Vec<CallSite>,
-    map: Place,
-    is_certain: bool,
-    may_be_alone: bool,
+    pub(super) callers: Vec<CallSite>,
+    pub(super) map: Place,
+    pub(super) is_certain: bool,
+    pub(super) may_be_alone: bool,
 }
 
 impl AsyncAnalysis<'_, '_> {
     /// The first access of each kernel to another CTA that may not have started, and the first one to a CTA that may have ended, or one to
-    /// which both apply; and the first allocation of tensor memory in a pair of CTAs one of which may not have started.
+    /// which both apply; the first signal to a CTA that may have ended; and the first allocation of tensor memory in a pair of CTAs one of which
+    /// may not have started, or the first operation that frees it where one may not have allocated it.
     #[must_use]
     pub fn unguarded_peer_accesses(self) -> Vec<AsyncProblem<PeerAccess>> {
         let maps = |kernel: &&AsyncKernel| {
             let mut bodies = kernel.bodies(self.module);
-            (bodies.any(|(_, body)| body.has(Rare::MAP_SHARED)) || kernel.has_operation(allocates_in_pair))
+            (bodies.any(|(_, body)| body.has(Rare::MAP_SHARED))
+                || kernel.has_operation(allocates_in_pair)
+                || kernel.has_operation(|op| op == AsyncOp::Mbarrier(MbarrierOp::ArriveAfterProducts)))
                 && cluster_size(self.module, kernel.kernel) != Some(1)
         };
         let kernels = self.kernels_without_unknown_code().filter(maps);
@@ -153,20 +160,19 @@ impl AsyncAnalysis<'_, '_> {
                     None => PeerUse::Access(one.access.kind),
                 },
                 may_be_alone: one.may_be_alone,
+                waits_lag: false,
             },
         };
-        let allocation = || {
-            let mut allocations = kernel.sites_where(allocates_in_pair);
-            let site = allocations.find(|site| site.is_reached(module) && !is_started(site.site()))?;
-            let site = kernel.requested_site(module, site)?;
-            let detail = PeerAccess {
-                missing: MissingBarrier::Before,
-                kind: PeerUse::Allocation,
-                may_be_alone: false,
-            };
-            Some(AsyncProblem::of_site(kernel, &site, detail))
-        };
-        found.into_iter().map(problem).chain(allocation()).collect()
+        let mut all: Vec<_> = found.into_iter().map(problem).collect();
+        if !are_many() {
+            let ordering: Vec<Site> = signals.iter().chain(strong()).copied().collect();
+            all.extend(self.late_signal(kernel, &flow, &remote, &ordering));
+        }
+        let allocation = self.unguarded_allocation(kernel, is_started);
+        let waits = || waits.iter().chain(strong()).copied().collect::<Vec<Site>>();
+        let free = || (!are_many()).then(|| self.unguarded_free(kernel, &flow, &waits()))?;
+        all.extend(allocation.or_else(free));
+        all
     }
 
     /// The accesses of a kernel at addresses that it maps to other CTAs, certain ones first.
@@ -352,7 +358,7 @@ fn guards_before(body: &Body<'_>, analyses: &Analyses<'_>, at: InstructionId) ->
 }
 
 /// True for an allocation in both CTAs of a pair.
-const fn allocates_in_pair(op: AsyncOp) -> bool {
+pub(super) const fn allocates_in_pair(op: AsyncOp) -> bool {
     matches!(op, AsyncOp::TensorMemory(TensorMemory::Allocate { pair: true }))
 }
 

@@ -150,6 +150,11 @@ impl Extent {
         }
     }
 
+    /// True if it certainly has so many bytes from the start of the variable on.
+    pub(super) const fn has_first_bytes(&self, bytes: u64) -> bool {
+        self.least == 0 && self.most == 0 && bytes <= self.bytes
+    }
+
     /// True if some bytes are in both, for all possible offsets.
     pub(super) fn surely_overlaps(&self, other: &Self) -> bool {
         let is_after = |one: &Self, other: &Self| one.most < other.least.saturating_add_unsigned(other.bytes);

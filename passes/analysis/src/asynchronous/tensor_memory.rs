@@ -3,23 +3,26 @@
 //! ```text
 //! never      the kernel has no operation that frees some
 //! part       the columns that warp 0 certainly allocates are more than all that warps may free, each operation once
+//! per round  each round of a loop of warp 0 allocates, and the kernel frees once; certain, if the loop has a second round
 //! early end  a branch that all threads of a block take alike, after an allocation that warp 0 certainly makes, with an edge from which the
 //!            kernel ends and no operation that frees some is reached, while one is from the other edge
 //! ```
 
 use ptxcheck_ir::paths::{Paths, reached};
-use ptxcheck_ir::{AsyncOp, Asynchronous, BlockId, Body, Op, Special, TensorMemory, Value, WARP};
+use ptxcheck_ir::{AsyncOp, Asynchronous, BlockId, Body, Op, TensorMemory, Value, WARP};
 
-use super::conditions::Conditions;
+use super::conditions::{Conditions, is_common_in_block};
 use super::kernel::{AsyncKernel, AsyncSite};
 use super::problems::{AsyncAnalysis, AsyncProblem};
+use super::round::loops_of_view;
+use super::view::View;
 use crate::certain_paths::CertainPaths;
 use crate::entered_function::has_guarded_end;
-use crate::launches::MAX_BLOCK_THREADS;
+use crate::launches::{MAX_BLOCK_THREADS, most_block_threads};
 use crate::limits::MAX_LEAK_STEPS;
 use crate::place::Place;
 use crate::threads::Threads;
-use crate::value::{Atom, Elected};
+use crate::value::Elected;
 
 /// The tensor memory that a kernel does not free.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +38,8 @@ pub enum Leak {
     },
     /// All, where the kernel ends early: by one edge of the branch that is the other place.
     EarlyEnd,
+    /// All but one, of those that each round of a loop allocates.
+    PerRound,
 }
 
 impl AsyncAnalysis<'_, '_> {
@@ -70,6 +75,13 @@ impl AsyncAnalysis<'_, '_> {
         let paths = CertainPaths { body, analyses };
         let warp = |number| Threads::of_warp_with_elected(body, analyses, number, Elected::Unknown);
         let first = warp(0);
+        if let Some((site, is_definite)) = self.allocation_per_round(kernel, body) {
+            let problem = AsyncProblem::of_site(kernel, site, Leak::PerRound);
+            return Some(AsyncProblem {
+                is_definite,
+                ..problem
+            });
+        }
         let certain: Vec<&AsyncSite> = kernel
             .sites_where(allocates)
             .filter(|site| paths.surely_executes(&first, 0, site.operation.instruction))
@@ -107,6 +119,49 @@ impl AsyncAnalysis<'_, '_> {
             }
         }
         Some(problem(Leak::Part { allocated, freed }))
+    }
+
+    /// An allocation that warp 0 makes in each round of a loop, where one warp frees once; and whether the loop certainly has a second round.
+    fn allocation_per_round<'k>(
+        self,
+        kernel: &'k AsyncKernel,
+        body: &Body<'_>,
+    ) -> Option<(&'k AsyncSite, bool)> {
+        let (module, id) = (self.module, kernel.kernel);
+        let paths = Paths::new(body);
+        let mut frees = kernel.sites_where(frees).map(|site| site.operation.instruction);
+        let (Some(free), None) = (frees.next(), frees.next()) else {
+            return None;
+        };
+        let may_free_again = paths.lead(free, free);
+        let mut allocations = kernel.sites_where(allocates).filter(|site| {
+            let made = site.operation.instruction;
+            paths.lead(made, made) && site.is_reached(module)
+        });
+        let repeated = allocations.next().filter(|_| !may_free_again)?;
+        let made = repeated.operation.instruction;
+        let first_of_warp = |warp: u32| View::of_thread(module, id, warp * WARP, false);
+        let warps = 0..most_block_threads(&module.module.function(id).launch).div_ceil(WARP);
+        let freeing = warps
+            .filter_map(first_of_warp)
+            .filter(|view| view.possibly_executes(free));
+        let view = first_of_warp(0)?;
+        if freeing.count() != 1 || !view.may_execute(made) {
+            return None;
+        }
+        let next = |block| view.possible_successors(block);
+        let round = loops_of_view(&view)
+            .into_iter()
+            .filter(|one| one.blocks.contains(&body.block_of(made)))
+            .min_by_key(|one| one.blocks.len())?;
+        let header = round.blocks[0];
+        let is_in_each_round = || {
+            let (start, _) = body.block(header).next()?;
+            let without = Paths::new(body).along(&next).without(made);
+            (made == start || !without.lead(start, start)).then_some(())
+        };
+        is_in_each_round()?;
+        Some((repeated, round.has_certain_second_round(&view)))
     }
 
     /// The block that ends with a branch by which all threads of a block leave the kernel without freeing an allocation.
@@ -156,15 +211,6 @@ impl AsyncAnalysis<'_, '_> {
 fn count_of(body: &Body<'_>, one: &Asynchronous) -> Option<Value> {
     let uses = body.uses(body.instruction(one.instruction));
     uses.get(usize::from(one.values.count?)).copied()
-}
-
-/// True for a value that all threads of a block have in common.
-const fn is_common_in_block(atom: &Atom) -> bool {
-    matches!(
-        atom,
-        Atom::Param(..)
-            | Atom::Special(Special::Ctaid(_) | Special::Nctaid(_) | Special::Ntid(_) | Special::Uniform)
-    )
 }
 
 fn allocates(op: AsyncOp) -> bool {

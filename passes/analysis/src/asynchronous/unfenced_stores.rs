@@ -197,7 +197,7 @@ impl<'a, 'm> OrdinaryStores<'a, 'm> {
     }
 
     /// True if a store, by any thread, is to a part of a variable that overlaps the bytes that a copy reads; `None` if its
-    /// bounds are not known.
+    /// bounds are not known, and the copy does not read the whole variable.
     pub(super) fn overlaps_read(&self, (id, store): Site, reader: &AsyncSite) -> Option<bool> {
         let (body, one) = (self.module.module.function(id).body.as_ref()?, &reader.operation);
         let Op::Access(access) = body.instruction(store).op else {
@@ -211,8 +211,18 @@ impl<'a, 'm> OrdinaryStores<'a, 'm> {
         if self.sizes.byte_mask(id, one) != ALL_BYTES {
             return None;
         }
-        let stored = Extent::of_access(&view, store, access.bytes().into())?;
-        Some(stored.may_overlap(&Extent::of_access(&view, one.source()?, bytes)?))
+        let read = Extent::of_access(&view, one.source()?, bytes)?;
+        if let Some(stored) = Extent::of_access(&view, store, access.bytes().into()) {
+            return Some(stored.may_overlap(&read));
+        }
+        let is_whole = self
+            .module
+            .module
+            .symbol(read.symbol)
+            .size
+            .is_some_and(|size| read.has_first_bytes(size));
+        let stored = memory_accessed_by(self.module, id, store)?.symbol?;
+        (is_whole && stored == read.symbol).then_some(true)
     }
 }
 

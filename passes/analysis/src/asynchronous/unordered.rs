@@ -256,6 +256,11 @@ impl<'a, 'm> WaitingInstructions<'a, 'm> {
         Self::new(module, kernel, body, Waits::OfThreads)
     }
 
+    /// The same, but for those at which lanes of one warp wait for each other.
+    pub(super) fn between_warps(module: &'a Shared<'m>, kernel: &AsyncKernel, body: &'a Body<'m>) -> Self {
+        Self::new(module, kernel, body, Waits::OfWarps)
+    }
+
     fn new(module: &'a Shared<'m>, kernel: &AsyncKernel, body: &'a Body<'m>, waits: Waits) -> Self {
         let mut all = Self {
             module,
