@@ -196,6 +196,18 @@ pub fn pairs() -> Vec<RulePair> {
         let text = ptx(75, ")").replace("ret;", "redux.sync.add.s32 %r1, %r2, -1;\nret;");
         text.replace("sm_75", &format!("sm_{sm}"))
     };
+    // Images for sm_90 and sm_100, some of which wait for other grids.
+    let waiting = |waits: &[bool]| {
+        let text = |(sm, waits): (u32, &bool)| {
+            let wait = if *waits {
+                "griddepcontrol.wait;\n\tret;"
+            } else {
+                "bar.sync 0;\n\tret;"
+            };
+            (sm, ptx(sm, ")").replace("ret;", wait))
+        };
+        fat(&[90, 100].into_iter().zip(waits).map(text).collect::<Vec<_>>())
+    };
     let audit = &["audit"][..];
     let mut found = vec![
         pair("PTX501", &["audit", "--require-ptx", "80"], one(90), one(80)),
@@ -251,6 +263,7 @@ pub fn pairs() -> Vec<RulePair> {
             from("src/k.cu"),
         ),
         pair("PTX513", &[], container(&[narrow]), one(75)),
+        pair("PTX532", audit, waiting(&[true, false]), waiting(&[true, true])),
         pair(
             "PTX514",
             &["audit", "--require-gpu", "9.0"],

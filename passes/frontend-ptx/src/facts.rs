@@ -1,10 +1,11 @@
 //! The declarations of a PTX module, for the rules that compare images.
 
+use ptxcheck_common::maps::NameMap;
 use ptxcheck_ptx_parser::Tree;
 
 use super::{stubs, weak};
 use ptxcheck_ir::Module;
-use ptxcheck_ir::facts::{Facts, SectionBytes, is_absolute};
+use ptxcheck_ir::facts::{Facts, Kernel, SectionBytes, is_absolute};
 use ptxcheck_ir::limits::SHOWN_PATHS;
 
 /// The facts of the module lowered from `tree`. Digests of weak functions cost a walk over their text, so they are
@@ -20,10 +21,28 @@ pub fn facts(tree: &Tree<'_>, module: &Module<'_>, with_weak: bool) -> Facts {
         ..Facts::of(module)
     };
     stubs::note(tree, module, &mut facts.kernels);
+    note_grid_waits(tree, &mut facts.kernels);
     if with_weak {
         facts.weak = weak::functions(tree, module);
     }
     facts
+}
+
+/// Notes which kernels wait for other grids, where their bodies have not been read: by the text.
+fn note_grid_waits(tree: &Tree<'_>, kernels: &mut [Kernel]) {
+    let wait = memchr::memmem::Finder::new(b"griddepcontrol.wait");
+    let is_anywhere = wait.find(tree.source()).is_some();
+    let mut by_name: NameMap<&[u8], bool> = NameMap::default();
+    for function in tree.functions().iter().filter(|one| one.has_body) {
+        let waits = is_anywhere && wait.find(tree.text(function.span)).is_some();
+        by_name.insert(tree.text(function.name), waits);
+    }
+    for kernel in kernels
+        .iter_mut()
+        .filter(|kernel| kernel.waits_for_grids.is_none())
+    {
+        kernel.waits_for_grids = by_name.get(kernel.name.as_bytes()).copied();
+    }
 }
 
 /// Gives the kernels of `facts` the digests of their bodies, which cost a walk over their text.

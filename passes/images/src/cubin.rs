@@ -172,6 +172,9 @@ fn symbols(file: &elf::Elf<'_>, sm: Option<u32>, sections: &Sections<'_>, facts:
                 let mut kernel = info::kernel(name, own.info, symbol.size());
                 let body = code(file, &symbol).filter(|body| budget.take(body.len()));
                 kernel.stub = sm.zip(body).and_then(|(sm, body)| code::stub(sm, body));
+                kernel.waits_for_grids = sm
+                    .zip(body)
+                    .and_then(|(sm, body)| code::waits_for_grids(sm, body));
                 kernel.resources = Some(resources(sm, &usage, symbol.index().0, &own));
                 facts.kernels.push(kernel);
             }

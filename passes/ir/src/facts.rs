@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use ptxcheck_common::names;
 use serde::{Deserialize, Serialize};
 
+use crate::asynchronous::AsyncKinds;
 use crate::function::{Function, LaunchBounds, Parameter};
 use crate::index_limits::IndexLimit;
 use crate::module::Module;
@@ -144,6 +145,9 @@ pub struct Kernel {
     pub body: Option<u64>,
     /// Its indexes that wrap in 32 bits, where they were looked for.
     pub index_limits: Vec<IndexLimit>,
+    /// It waits for the grids that it depends on, itself and not in a function that it calls (`griddepcontrol.wait`); `None` where its code
+    /// is not known.
+    pub waits_for_grids: Option<bool>,
 }
 
 /// A kernel that a source leaves without a body for a target.
@@ -262,6 +266,10 @@ impl Kernel {
             resources: None,
             body: None,
             index_limits: Vec::new(),
+            waits_for_grids: function
+                .body
+                .as_ref()
+                .map(|body| body.has_async(AsyncKinds::GRID_WAIT)),
         }
     }
 }

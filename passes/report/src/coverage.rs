@@ -239,6 +239,7 @@ mod tests {
             resources: None,
             body: None,
             index_limits: Vec::new(),
+            waits_for_grids: None,
             source: None,
         });
         let mut image = like.clone();

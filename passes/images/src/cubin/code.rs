@@ -1,4 +1,4 @@
-//! Machine code of kernels that have no body.
+//! Machine code of kernels: those that have no body, and those that wait for other grids.
 //!
 //! From sm_70 on an instruction is a word of 16 bytes: the operation in bits 0 to 11, the predicate that guards it in bits 12 to
 //! 14 (7: always), its negation in bit 15, and the register that it writes, where it writes one, in bits 16 to 23. `EXIT` has a
@@ -27,6 +27,12 @@ const WRITES_REGISTERS: [u16; 9] = [0x202, 0x802, 0xa02, 0xc02, 0x882, 0x624, 0x
 /// before each `EXIT` with `-G`.
 const ORDERS_ACCESSES: [u16; 3] = [0x992, 0x9ab, 0x5ab];
 
+/// `ACQBULK`, which ptxas 13.5 writes for `griddepcontrol.wait`, for sm_90 to sm_120.
+const GRID_WAIT: u16 = 0x82e;
+
+/// The first architecture that has it.
+const FIRST_WITH_GRID_WAIT: u32 = 90;
+
 /// The guard of instructions that are executed always, and of those that never are.
 const ALWAYS: u64 = 0x7;
 const NEVER: u64 = 0xf;
@@ -47,6 +53,12 @@ pub(super) fn stub(sm: u32, code: &[u8]) -> Option<Stub> {
         BPT if words.all(|word| [BRA, NOP].contains(&word.operation)) => Some(Stub::Trapping),
         _ => None,
     }
+}
+
+/// True if machine code for `sm_NN` waits for the grids that its own depends on; `None` for an architecture without that.
+pub(super) fn waits_for_grids(sm: u32, code: &[u8]) -> Option<bool> {
+    let mut words = code.chunks_exact(WORD_BYTES).filter_map(Word::read);
+    (sm >= FIRST_WITH_GRID_WAIT).then(|| words.any(|word| word.operation == GRID_WAIT))
 }
 
 /// The parts of an instruction that are analysed.
@@ -105,6 +117,16 @@ mod tests {
     const RETURN: (u64, u64) = (EXIT as u64, ALWAYS);
     const LOOP: (u64, u64) = (BRA as u64, ALWAYS);
     const PADDING: (u64, u64) = (NOP as u64, ALWAYS);
+
+    #[test]
+    fn waits_for_grids_are_found_where_there_can_be_some() {
+        let waiting = code(&[LDC, (GRID_WAIT.into(), ALWAYS), STG, RETURN]);
+        let other = code(&[LDC, STG, RETURN]);
+        assert_eq!(waits_for_grids(90, &waiting), Some(true));
+        assert_eq!(waits_for_grids(120, &waiting), Some(true));
+        assert_eq!(waits_for_grids(90, &other), Some(false));
+        assert_eq!(waits_for_grids(80, &other), None);
+    }
 
     #[test]
     fn what_is_executed_first_says_what_a_kernel_is() {

@@ -154,6 +154,7 @@ pub(super) fn kernel(name: &str, info: &[u8], code_bytes: u64) -> Kernel {
         resources: None,
         body: None,
         index_limits: Vec::new(),
+        waits_for_grids: None,
         source: None,
     }
 }

@@ -221,6 +221,7 @@ mod tests {
             resources: None,
             body: None,
             index_limits: Vec::new(),
+            waits_for_grids: Some(true),
             source: Some(frame(2)),
         };
         let finding = Finding {

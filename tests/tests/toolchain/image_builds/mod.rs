@@ -43,6 +43,10 @@ const NVCC: &[(&str, Case)] = &[
     ("a template for one target only", symbols::one_target),
     ("an argument that depends on the target", symbols::twins),
     ("launch bounds that depend on the target", symbols::bounds),
+    (
+        "waits for other grids that depend on the target",
+        symbols::grid_waits,
+    ),
     ("weak functions that differ", symbols::weak_functions),
     ("a policy", containers::policy),
     ("exported symbols", forecasts::exported),

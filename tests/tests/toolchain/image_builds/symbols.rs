@@ -100,6 +100,38 @@ pub(super) fn bounds(build: &Build) -> Result<(), String> {
     same("check", codes(&build.check("k.fatbin")?), vec![])
 }
 
+/// The wait for other grids shows in PTX and in machine code.
+pub(super) fn grid_waits(build: &Build) -> Result<(), String> {
+    build.write(
+        "k.cu",
+        "extern \"C\" __global__ void k(int *data) {\n\
+         #if WAITS\n  asm volatile(\"griddepcontrol.wait;\" ::: \"memory\");\n#endif\n\
+         \x20 data[threadIdx.x] += 1;\n}\n",
+    )?;
+    let two = |kind: &str| {
+        format!(
+            "-fatbin -gencode arch=compute_90,code={kind}_90 -gencode arch=compute_100,code={kind}_100 k.cu -o k.fatbin"
+        )
+    };
+    let in_one = "-DWAITS=(__CUDA_ARCH__==900)";
+    for kind in ["sm", "compute"] {
+        build.nvcc(&format!("{in_one} {}", two(kind)))?;
+        // Machine code alone leaves later GPUs out, too.
+        let of_waits = |build: &Build| -> Result<usize, String> {
+            let document = build.audit("k.fatbin")?;
+            let found = codes(&document);
+            Ok(found.iter().filter(|code| **code == "PTX532").count())
+        };
+        same(kind, of_waits(build)?, 1)?;
+        same("check", codes(&build.check("k.fatbin")?), vec![])?;
+        for waits in 0..2 {
+            build.nvcc(&format!("-DWAITS={waits} {}", two(kind)))?;
+            same("all alike", of_waits(build)?, 0)?;
+        }
+    }
+    Ok(())
+}
+
 pub(super) fn weak_functions(build: &Build) -> Result<(), String> {
     let source = |kernel: &str| {
         format!(
