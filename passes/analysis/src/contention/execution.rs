@@ -150,6 +150,9 @@ impl dataflow::Analysis for Edges {
     }
 }
 
+/// A predicate, and its value.
+type Outcome = (Register, bool);
+
 /// The tests of a body.
 pub(super) struct Guards<'a, 'm> {
     body: &'a Body<'m>,
@@ -157,7 +160,7 @@ pub(super) struct Guards<'a, 'm> {
     /// By block: the threads that come there; computed on first use.
     choices: Option<Solution<Choice>>,
     /// By block: the predicates before it.
-    before: RefCell<FxHashMap<BlockId, Rc<[(Register, bool)]>>>,
+    before: RefCell<FxHashMap<BlockId, Rc<[Outcome]>>>,
 }
 
 impl<'a, 'm> Guards<'a, 'm> {
@@ -211,11 +214,7 @@ impl<'a, 'm> Guards<'a, 'm> {
     }
 
     /// The threads for which a predicate is true, or false.
-    fn choice_of(
-        &self,
-        predicate: (Register, bool),
-        origins: &mut Evaluator<'a, 'm, Origins<'a, 'm>>,
-    ) -> Choice {
+    fn choice_of(&self, predicate: Outcome, origins: &mut Evaluator<'a, 'm, Origins<'a, 'm>>) -> Choice {
         let tests = Predicates {
             body: self.body,
             definitions: self.analyses.definitions(),
@@ -260,11 +259,7 @@ impl<'a, 'm> Guards<'a, 'm> {
 
     /// The predicates that hold or fail if a register with several definitions is `holds`, where all but one are constants of which it
     /// is none: unoptimised code joins the parts of a conjunction so. `None` for any other register.
-    fn predicates_of_joined_register(
-        &self,
-        register: Register,
-        holds: bool,
-    ) -> Option<Vec<(Register, bool)>> {
+    fn predicates_of_joined_register(&self, register: Register, holds: bool) -> Option<Vec<Outcome>> {
         let moved = |at: InstructionId| {
             let from = self.analyses.form_of_result(at).moved_number();
             from.map(|from| self.analyses.trace_value(from, Form::moved_number))
@@ -285,7 +280,7 @@ impl<'a, 'm> Guards<'a, 'm> {
     /// The predicates of branches before a block, with the value that they have whenever control comes there, the nearest first: that of the
     /// branch at the end of the immediate dominator, and those before that. The immediate dominator lies between any other branch before
     /// it and the block, so that an edge of such a branch leads to the one if it leads to the other.
-    fn predicates_before(&self, block: BlockId) -> Rc<[(Register, bool)]> {
+    fn predicates_before(&self, block: BlockId) -> Rc<[Outcome]> {
         let dominators = self.analyses.dominators();
         let mut above = Vec::new();
         let mut next = block;
@@ -310,7 +305,7 @@ impl<'a, 'm> Guards<'a, 'm> {
     }
 
     /// The predicate of the branch at the end of a block, with the value that it has whenever control comes from there to another block.
-    fn predicate_between(&self, branch: BlockId, block: BlockId) -> Option<(Register, bool)> {
+    fn predicate_between(&self, branch: BlockId, block: BlockId) -> Option<Outcome> {
         let body = self.body;
         let (guard, true) = guard_of_end(body, branch)? else {
             return None;
