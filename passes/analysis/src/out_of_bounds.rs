@@ -30,7 +30,6 @@ mod frame;
 use std::cell::{Cell, LazyCell, OnceCell};
 use std::sync::Arc;
 
-use ptxcheck_ir::paths::Paths;
 use ptxcheck_ir::{
     Access, BlockId, Body, Function, FunctionId, InstructionId, Op, RowAddress, Rows, Space, SymbolId, Value,
     WARP,
@@ -385,13 +384,12 @@ impl<'a, 'm> BoundsKernel<'a, 'm> {
         address: Value,
     ) -> Option<Warps<'f, 'a, 'm>> {
         let left = self.first_times.get();
-        let is_repeated = || Paths::new(frame.body).lead(id, id);
         // An address that is known each time is the same the first time.
         let is_known = || {
             let each_time = frame.warps.get(0).base_and_distances(address);
             each_time.is_some_and(|(_, by)| by.number_in_each_lane().is_some())
         };
-        if left == 0 || !frame.has_variable || is_known() || !is_repeated() {
+        if left == 0 || !frame.has_variable || is_known() || !frame.is_repeated(id) {
             return None;
         }
         self.first_times.set(left - 1);

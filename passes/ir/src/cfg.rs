@@ -1,5 +1,7 @@
 //! The control-flow graph of a body: the successors that the IR stores, inverted and ordered.
 
+use std::sync::OnceLock;
+
 use crate::{BlockId, Body};
 use ptxcheck_common::groups::Groups;
 
@@ -9,6 +11,8 @@ pub struct Cfg {
     predecessors: Groups<BlockId>,
     order: Vec<BlockId>,
     rank: Vec<u32>,
+    /// By rank: see [`Self::may_repeat`]; computed on first demand.
+    repeating: OnceLock<Vec<bool>>,
 }
 
 /// The rank of a block that the entry does not reach.
@@ -34,7 +38,34 @@ impl Cfg {
             predecessors,
             order,
             rank,
+            repeating: OnceLock::new(),
         }
+    }
+
+    /// False if no path leads from a block back to it. Such a path has an edge that begins at or after the block in reverse postorder and
+    /// ends at or before it; true if there is one, which other blocks may need it for.
+    #[must_use]
+    pub fn may_repeat(&self, block: BlockId) -> bool {
+        let repeating = self.repeating.get_or_init(|| {
+            let mut changes = vec![0_i64; self.order.len() + 1];
+            for (to, &block) in self.order.iter().enumerate() {
+                let before = self.predecessors(block).iter();
+                for from in before
+                    .filter_map(|&from| self.rank(from))
+                    .filter(|from| *from >= to)
+                {
+                    changes[to] += 1;
+                    changes[from + 1] -= 1;
+                }
+            }
+            let mut open = 0;
+            let around = changes.iter().map(|change| {
+                open += change;
+                open > 0
+            });
+            around.collect()
+        });
+        self.rank(block).is_none_or(|rank| repeating[rank])
     }
 
     /// The blocks that lead to `block`, one entry per edge.

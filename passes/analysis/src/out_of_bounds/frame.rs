@@ -8,6 +8,7 @@
 
 use std::cell::OnceCell;
 
+use ptxcheck_ir::paths::Paths;
 use ptxcheck_ir::{
     BlockId, Body, Callee, FunctionId, InstructionId, MemberMask, Op, Space, Special, Value, WARP,
 };
@@ -108,6 +109,12 @@ impl<'f, 'a, 'm> Frame<'f, 'a, 'm> {
             analyses: module.function(kernel),
             callers: Vec::new(),
         }
+    }
+
+    /// True if a path leads from an instruction back to it.
+    pub(super) fn is_repeated(&self, id: InstructionId) -> bool {
+        let block = self.body.block_of(id);
+        self.analyses.cfg().may_repeat(block) && Paths::new(self.body).lead(id, id)
     }
 
     /// The function that an instruction calls by its name.
@@ -289,4 +296,35 @@ pub(super) fn names_variable(body: &Body<'_>) -> bool {
 /// So many values that are not computed.
 fn uncomputed<T>(count: usize) -> Vec<OnceCell<T>> {
     std::iter::repeat_with(OnceCell::new).take(count).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::with_ptx;
+    use ptxcheck_ir::paths::Paths;
+    use ptxcheck_ir::{BlockId, FunctionId};
+
+    #[test]
+    fn blocks_that_may_not_repeat_lie_on_no_cycle() {
+        let text = ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k()\n{\n.reg .pred %p<2>;\n.reg .b32 %r<3>;\n\
+             mov.u32 %r1, 0;\nsetp.eq.u32 %p1, %r1, 0;\n@%p1 bra A;\nmov.u32 %r2, 1;\nA:\nadd.u32 %r1, %r1, 1;\n@%p1 bra OUT;\n\
+             B:\nadd.u32 %r2, %r2, 1;\n@%p1 bra B;\nbra A;\nOUT:\nadd.u32 %r1, %r1, 2;\n@%p1 bra END;\nmov.u32 %r2, 3;\nEND:\nret;\n}\n";
+        with_ptx(text, |module| {
+            let function = FunctionId::new(0);
+            let body = module.module.functions[0].body.as_ref().unwrap();
+            let cfg = module.function(function).cfg();
+            let blocks: Vec<(bool, bool)> = (0..body.blocks.len())
+                .map(BlockId::new)
+                .filter_map(|block| {
+                    let (first, _) = body.block(block).next()?;
+                    Some((cfg.may_repeat(block), Paths::new(body).lead(first, first)))
+                })
+                .collect();
+            assert!(blocks.iter().all(|(may, does)| *may || !does), "{blocks:?}");
+            assert!(
+                blocks.contains(&(true, true)) && blocks.contains(&(false, false)),
+                "{blocks:?}"
+            );
+        });
+    }
 }
