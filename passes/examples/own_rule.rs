@@ -18,7 +18,7 @@ pub static NO_PRINTF: Rule = Rule::new(
 )
 .at_level(Level::Warning);
 
-/// What it looks at.
+/// The check of the rule.
 pub const CHECK: Check = Check::Function(check);
 
 fn check(function: &FunctionContext<'_>, report: &mut Report<'_>) {

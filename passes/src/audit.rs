@@ -1,4 +1,4 @@
-//! What images declare, what GPUs load of them, and what a policy demands.
+//! The declarations of images, the code that GPUs load, and the demands of a policy.
 
 pub(crate) mod comments;
 pub mod drivers;

@@ -1,4 +1,4 @@
-//! What stands around a run: the rules that there are, its settings, where its inputs are, and the causes of its findings.
+//! The frame of a run: all rules, the settings, the places of inputs, and the causes of findings.
 
 pub mod candidates;
 mod confirm;

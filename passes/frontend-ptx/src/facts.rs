@@ -30,6 +30,9 @@ pub fn facts(tree: &Tree<'_>, module: &Module<'_>, with_weak: bool) -> Facts {
 
 /// Notes which kernels wait for other grids, where their bodies have not been read: by the text.
 fn note_grid_waits(tree: &Tree<'_>, kernels: &mut [Kernel]) {
+    if kernels.iter().all(|kernel| kernel.waits_for_grids.is_some()) {
+        return;
+    }
     let wait = memchr::memmem::Finder::new(b"griddepcontrol.wait");
     let is_anywhere = wait.find(tree.source()).is_some();
     let mut by_name: NameMap<&[u8], bool> = NameMap::default();

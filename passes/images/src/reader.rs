@@ -1,4 +1,4 @@
-//! What reads the files of a format that hold images.
+//! Readers of the formats of files that hold images.
 
 use super::packed::{InputError, PackedImage};
 use super::sections::Sections;
@@ -18,7 +18,7 @@ pub trait Reader: Sync {
     fn read<'a>(&self, bytes: &'a [u8], found: &mut Found<'a, '_>);
 }
 
-/// What a reader finds.
+/// The images that a reader finds.
 pub struct Found<'a, 'f> {
     pub(super) images: Vec<PackedImage<'a>>,
     pub(super) host: Option<Host>,

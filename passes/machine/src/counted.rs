@@ -87,8 +87,8 @@ impl Machine<'_> {
         warps.map(|(least, _)| least * WARP as u64).sum()
     }
 
-    /// How often the lanes of each warp that has reached a barrier without waiting have done so, at least and at most. Lanes that have ended
-    /// before count as the others do.
+    /// For each warp that has reached a barrier without waiting, the least and the greatest number of times that its lanes have done so. Lanes
+    /// that have ended before count as the others do.
     fn signals_by_warp(&self, number: u64) -> Vec<(u64, u64)> {
         let Some(signals) = self.signals.get(&number) else {
             return Vec::new();

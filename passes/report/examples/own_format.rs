@@ -35,7 +35,7 @@ impl Renderer for Counts {
 ///
 /// # Errors
 ///
-/// What the renderer says.
+/// The message of the renderer.
 pub fn rendered(outcome: &Outcome, renderer: &dyn Renderer) -> Result<String, String> {
     let texts = renderer.render(&Run {
         outcome,

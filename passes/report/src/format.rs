@@ -1,4 +1,4 @@
-//! What a format of a run is: a [`Renderer`] in a file of its own, and its line in [`RENDERERS`](crate::renderers::RENDERERS).
+//! Formats of a run: each is a [`Renderer`] in a file of its own, and its line in [`RENDERERS`](crate::renderers::RENDERERS).
 
 use std::fmt::Display;
 use std::time::Duration;
@@ -17,7 +17,7 @@ use crate::view::View;
 
 /// Makes texts of a run.
 pub trait Renderer: Sync {
-    /// What users know of it.
+    /// Its description.
     fn format(&self) -> Format;
 
     /// The run: one text a finding, or one document.
@@ -28,7 +28,7 @@ pub trait Renderer: Sync {
     fn render(&self, run: &Run<'_>) -> Result<Vec<String>, String>;
 }
 
-/// What users know of a format.
+/// The description of a format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Format {
     /// Its name.
@@ -80,9 +80,9 @@ pub struct Run<'a> {
     pub outcome: &'a Outcome,
     /// The time it took.
     pub elapsed: Duration,
-    /// What an audit has besides; `None` for a check.
+    /// The results of an audit alone; `None` for a check.
     pub audit: Option<Audit<'a>>,
-    /// How texts for people are shown.
+    /// The settings of texts for people.
     pub view: &'a View,
     /// The folders that paths in documents are relative to.
     pub root: &'a Root,
@@ -109,7 +109,7 @@ pub struct Wanted {
     pub suppressed: bool,
 }
 
-/// What an audit has and a check has not.
+/// The results of an audit that a check does not have.
 #[derive(Clone, Copy, Debug)]
 pub struct Audit<'a> {
     /// The policy.

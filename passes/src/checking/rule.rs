@@ -1,4 +1,4 @@
-//! What is known of a rule without its check.
+//! A rule without its check.
 
 pub use ptxcheck_images::kinds::ProblemKind;
 

@@ -9,7 +9,7 @@ use crate::launches::Launches;
 use crate::policy::Policy;
 use crate::rule::{Level, Rule, WitnessSearch};
 
-/// What checks need of the settings of a run: [`Settings::for_rules`](crate::Settings::for_rules).
+/// The settings of a run that checks need: [`Settings::for_rules`](crate::Settings::for_rules).
 #[derive(Clone, Debug)]
 pub struct RuleSettings<'s> {
     /// By code, sorted.

@@ -90,7 +90,7 @@ fn program_digest(cache: &Cache, path: &Path) -> io::Result<Key> {
     Ok(digest)
 }
 
-/// What changes when a file is written, as far as the file system says it.
+/// The facts that the file system has about a file and that change when the file is written.
 fn file_state(about: &Metadata) -> Vec<u8> {
     let modified = about.modified().ok();
     let modified = modified.and_then(|time| time.duration_since(UNIX_EPOCH).ok());

@@ -273,7 +273,7 @@ impl Settings {
         found
     }
 
-    /// What checks need of them.
+    /// The settings that checks need.
     #[must_use]
     pub fn for_rules(&self) -> RuleSettings<'_> {
         let levels_of = |rule: &'static Rule| {

@@ -21,7 +21,7 @@ pub(super) enum Language {
     Ir,
 }
 
-/// What a text is linked with.
+/// The link of a text with others.
 #[derive(Clone, Copy)]
 pub(super) struct KeptReportLink {
     /// Functions that the linker merges count.

@@ -185,7 +185,7 @@ pub struct Report<'a> {
     pub outcome: &'a Outcome,
     /// The time it took.
     pub elapsed: Duration,
-    /// What an audit has besides; `None` for a check.
+    /// The results of an audit alone; `None` for a check.
     pub audit: Option<Audit<'a>>,
     /// The folders of the settings.
     pub root: &'a Root,

@@ -10,15 +10,15 @@
 //! come before that, and means another value.
 
 use ptxcheck_ir::paths::Paths;
-use ptxcheck_ir::{AccessKind, AsyncOp, Body, FunctionId, InstructionId, TensorMemory, WARP};
+use ptxcheck_ir::{AccessKind, Body, FunctionId, InstructionId};
 
 use super::kernel::{AsyncKernel, AsyncSite};
 use super::overlap::ordinary_accesses;
 use super::problems::{AsyncAnalysis, AsyncProblem};
 use super::sum::Extent;
+use super::tensor_memory::allocates;
 use super::unordered::WaitingInstructions;
 use super::view::View;
-use crate::launches::most_block_threads;
 use crate::limits::MAX_ADDRESS_READS;
 use crate::place::Place;
 
@@ -51,22 +51,16 @@ impl<'a> AsyncAnalysis<'a, '_> {
         if loads.len().saturating_mul(waits.len() + 1) > MAX_ADDRESS_READS {
             return None;
         }
-        let warps = 0..most_block_threads(&module.module.function(id).launch).div_ceil(WARP);
-        let first = |warp| View::of_thread(module, id, warp * WARP, false);
         let search = AddressSearch {
             analysis: self,
             id,
             body,
             loads,
             waits,
-            threads: warps.filter_map(first).collect(),
+            threads: View::first_threads_of_warps(module, id).collect(),
         };
         allocations.find_map(|site| search.problem_of_allocation(kernel, site))
     }
-}
-
-fn allocates(op: AsyncOp) -> bool {
-    matches!(op, AsyncOp::TensorMemory(TensorMemory::Allocate { .. }))
 }
 
 struct AddressSearch<'a, 'm> {
@@ -119,7 +113,7 @@ impl AddressSearch<'_, '_> {
         })
     }
 
-    /// True if a thread that does not allocate comes to a load without a wait; false if it may; `None` if none does.
+    /// True if a thread that does not allocate reaches a load without a wait; false if it may; `None` if none does.
     fn is_definite(&self, made: InstructionId, load: InstructionId, waits: &[InstructionId]) -> Option<bool> {
         let mut marked = vec![false; self.body.instructions.len()];
         for wait in waits {

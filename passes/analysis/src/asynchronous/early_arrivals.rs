@@ -18,7 +18,6 @@ use super::problems::{AsyncAnalysis, AsyncProblem};
 use super::sum::Extent;
 use super::unordered::WaitingInstructions;
 use super::view::View;
-use crate::launches::most_block_threads;
 use crate::limits::MAX_EARLY_ARRIVALS;
 use crate::place::Place;
 
@@ -103,12 +102,8 @@ struct Search<'s, 'a, 'm> {
 impl<'a, 'm> Search<'_, 'a, 'm> {
     /// The first thread of each warp that a block may have.
     fn first_threads(&self) -> &[View<'a, 'm>] {
-        self.first_threads.get_or_init(|| {
-            let launch = &self.analysis.module.module.function(self.id).launch;
-            let warps = 0..most_block_threads(launch).div_ceil(WARP);
-            let first = |warp| View::of_thread(self.analysis.module, self.id, warp * WARP, false);
-            warps.filter_map(first).collect()
-        })
+        self.first_threads
+            .get_or_init(|| View::first_threads_of_warps(self.analysis.module, self.id).collect())
     }
 
     /// The problem of a store by a lane beside a thread that arrives.

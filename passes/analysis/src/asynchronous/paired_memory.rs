@@ -11,7 +11,7 @@
 //! both operations (PTX ISA, tcgen05.alloc, tcgen05.dealloc).
 
 use ptxcheck_ir::paths::{Paths, reached};
-use ptxcheck_ir::{AsyncOp, BlockId, InstructionId, Op, TensorMemory};
+use ptxcheck_ir::{BlockId, InstructionId, Op};
 
 use super::conditions::{Conditions, is_common_in_block};
 use super::flow::Flow;
@@ -19,6 +19,7 @@ use super::kernel::{AsyncKernel, AsyncSite};
 use super::peers::{MissingBarrier, PeerAccess, PeerUse, allocates_in_pair};
 use super::problems::{AsyncAnalysis, AsyncProblem};
 use super::sites::Site;
+use super::tensor_memory::frees;
 use crate::limits::{MAX_LEAK_STEPS, MAX_PEER_ACCESSES, MAX_PEER_STEPS};
 use crate::place::Place;
 
@@ -82,8 +83,8 @@ impl AsyncAnalysis<'_, '_> {
         ))
     }
 
-    /// A branch after an allocation, by one side of which all threads of a block come to an operation that frees memory without a wait; and
-    /// whether they come there by that side alone.
+    /// A branch after an allocation, by one side of which all threads of a block reach an operation that frees memory without a wait; and
+    /// whether they reach it by that side alone.
     fn side_without_waits(
         self,
         kernel: &AsyncKernel,
@@ -141,8 +142,4 @@ const fn detail(kind: PeerUse) -> PeerAccess {
         may_be_alone: false,
         waits_lag: false,
     }
-}
-
-fn frees(op: AsyncOp) -> bool {
-    op == AsyncOp::TensorMemory(TensorMemory::Free)
 }

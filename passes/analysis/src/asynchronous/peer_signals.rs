@@ -11,7 +11,7 @@
 //!
 //! A CTA that waits for each signal is there when it comes. All CTAs execute the same code.
 
-use ptxcheck_ir::{AsyncOp, FunctionId, InstructionId, MbarrierOp, SymbolId};
+use ptxcheck_ir::{AsyncOp, InstructionId, MbarrierOp, SymbolId};
 
 use super::flow::Flow;
 use super::kernel::{AsyncKernel, AsyncSite, canonical_variable};
@@ -172,10 +172,7 @@ impl AsyncAnalysis<'_, '_> {
         let mut found = Waits::None;
         for wait in waits.filter(is_there) {
             let again = flow.first_instruction_leading_to(&[wait.site()], wait.site());
-            if wait.barrier_variables(module).is_none()
-                || again.is_none()
-                || !self.passes_at_first(wait.function, wait)
-            {
+            if wait.barrier_variables(module).is_none() || again.is_none() || !self.passes_at_first(wait) {
                 return Waits::Some;
             }
             found = Waits::Lagging;
@@ -184,8 +181,8 @@ impl AsyncAnalysis<'_, '_> {
     }
 
     /// True if a wait is for the phase before the first one when a thread executes it for the first time.
-    fn passes_at_first(self, function: FunctionId, wait: &AsyncSite) -> bool {
-        let Some(view) = View::any_thread(self.module, function) else {
+    fn passes_at_first(self, wait: &AsyncSite) -> bool {
+        let Some(view) = View::any_thread(self.module, wait.function) else {
             return false;
         };
         let at: InstructionId = wait.operation.instruction;

@@ -18,7 +18,7 @@ use super::round::loops_of_view;
 use super::view::View;
 use crate::certain_paths::CertainPaths;
 use crate::entered_function::has_guarded_end;
-use crate::launches::{MAX_BLOCK_THREADS, most_block_threads};
+use crate::launches::MAX_BLOCK_THREADS;
 use crate::limits::MAX_LEAK_STEPS;
 use crate::place::Place;
 use crate::threads::Threads;
@@ -140,12 +140,8 @@ impl AsyncAnalysis<'_, '_> {
         });
         let repeated = allocations.next().filter(|_| !may_free_again)?;
         let made = repeated.operation.instruction;
-        let first_of_warp = |warp: u32| View::of_thread(module, id, warp * WARP, false);
-        let warps = 0..most_block_threads(&module.module.function(id).launch).div_ceil(WARP);
-        let freeing = warps
-            .filter_map(first_of_warp)
-            .filter(|view| view.possibly_executes(free));
-        let view = first_of_warp(0)?;
+        let freeing = View::first_threads_of_warps(module, id).filter(|view| view.possibly_executes(free));
+        let view = View::of_thread(module, id, 0, false)?;
         if freeing.count() != 1 || !view.may_execute(made) {
             return None;
         }
@@ -213,10 +209,12 @@ fn count_of(body: &Body<'_>, one: &Asynchronous) -> Option<Value> {
     uses.get(usize::from(one.values.count?)).copied()
 }
 
-fn allocates(op: AsyncOp) -> bool {
+/// True for an allocation.
+pub(super) fn allocates(op: AsyncOp) -> bool {
     matches!(op, AsyncOp::TensorMemory(TensorMemory::Allocate { .. }))
 }
 
-fn frees(op: AsyncOp) -> bool {
+/// True for an operation that frees memory.
+pub(super) fn frees(op: AsyncOp) -> bool {
     op == AsyncOp::TensorMemory(TensorMemory::Free)
 }

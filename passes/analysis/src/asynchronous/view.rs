@@ -84,6 +84,15 @@ impl<'a, 'm> View<'a, 'm> {
         }
     }
 
+    /// The first thread of each warp that a block of the function may have, which `elect.sync` may pick.
+    pub(super) fn first_threads_of_warps(
+        module: &'a Shared<'m>,
+        id: FunctionId,
+    ) -> impl Iterator<Item = Self> + 'a {
+        let warps = 0..most_block_threads(&module.module.function(id).launch).div_ceil(WARP);
+        warps.filter_map(move |warp| Self::of_thread(module, id, warp * WARP, false))
+    }
+
     /// The thread of a function with this number, which `elect.sync` does not pick, or may pick.
     pub(super) fn of_thread(
         module: &'a Shared<'m>,
