@@ -1,11 +1,10 @@
 // why: the columns of a matrix as the width of a shuffle: right for 16 of them, not for 24
 
 template <int columns>
-__global__ void row_sum(float *out, const float *in) {
-  float value = in[threadIdx.x];
+__device__ float sum_of_row(float value) {
   for (int offset = 1; offset < columns; offset *= 2)
     value += __shfl_down_sync(0xffffffffu, value, offset, columns);  //~ PTX405
-  out[threadIdx.x] = value;
+  return value;
 }
 
-template __global__ void row_sum<24>(float *, const float *);
+__global__ void row_sum(float *out, const float *in) { out[threadIdx.x] = sum_of_row<24>(in[threadIdx.x]); }

@@ -393,10 +393,17 @@ impl Output {
             .compile_if_there()?
             .ok_or_else(|| format!("{} is not installed: `make toolchain` installs it", self.compiler))?;
         let own = [root(), std::env::temp_dir()].map(|path| path.display().to_string());
-        match own.iter().find(|path| names(&content, path)) {
-            Some(path) => Err(format!("{}: the output names {path}", self.path)),
-            None => Ok(content),
+        if let Some(path) = own.iter().find(|path| names(&content, path)) {
+            return Err(format!("{}: the output names {path}", self.path));
         }
+        if names_process(&content) {
+            return Err(format!(
+                "{}: the output names the process that wrote it, as nvcc's do where a source defines nothing that other files can \
+                 name: give it a kernel that is no template",
+                self.path
+            ));
+        }
+        Ok(content)
     }
 
     /// The content of the committed file, decompressed.
@@ -587,6 +594,20 @@ fn rows(text: &str) -> Result<BTreeMap<String, Row>, String> {
     text.lines().skip(1).map(row).collect()
 }
 
+/// True if a name holds the number of nvcc's process: `_INTERNAL_<hash>_<length>_<file>_cu_<hash>_<process>`. Elsewhere, the length
+/// of the next name follows the second hash.
+fn names_process(content: &[u8]) -> bool {
+    const BEFORE: &[u8] = b"_cu_";
+    const HASH: usize = 8;
+    content.windows(BEFORE.len() + HASH + 2).any(|text| {
+        let Some(text) = text.strip_prefix(BEFORE) else {
+            return false;
+        };
+        let (hash, after) = text.split_at(HASH);
+        hash.iter().all(u8::is_ascii_hexdigit) && after[0] == b'_' && after[1].is_ascii_digit()
+    })
+}
+
 fn digest(content: &[u8]) -> String {
     digits(Sha256::new_with_prefix(content))
 }
@@ -602,7 +623,7 @@ fn digits(hash: Sha256) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Output, Outputs, code, names};
+    use super::{Output, Outputs, code, names, names_process};
     use crate::cases::Case;
 
     fn case(text: &str) -> Case {
@@ -611,6 +632,17 @@ mod tests {
             path: "corpus/cuda/k.cu".into(),
             text: text.to_owned(),
         }
+    }
+
+    /// nvcc writes the number of its process where a source defines nothing that other files can name.
+    #[test]
+    fn a_process_in_a_name_is_seen() {
+        assert!(names_process(
+            b"_ZN60_INTERNAL_00000000_4_k_cu_4f699880_353016__shfl_down_syncEjfji"
+        ));
+        assert!(!names_process(
+            b"_ZN55_INTERNAL_00000000_4_k_cu_e58cdd9616__shfl_down_syncEjfji"
+        ));
     }
 
     /// A key changes with the code, its line numbers and the flags, and not with markers and remarks.
