@@ -204,8 +204,12 @@ impl Outputs {
         let row = self.rows.get(&output.path)?;
         (row.digest != digest(content)).then(|| {
             format!(
-                "{} writes something else now than {}: run `{COMMAND} ARGS=--all`, and read the difference",
-                output.compiler, output.path
+                "{} writes something else now than {}: run `{COMMAND} ARGS=--all`, and read the difference\n{}",
+                output.compiler,
+                output.path,
+                output
+                    .committed()
+                    .map_or_else(|error| error.to_string(), |committed| first_difference(&committed, content))
             )
         })
     }
@@ -592,6 +596,23 @@ fn rows(text: &str) -> Result<BTreeMap<String, Row>, String> {
         Ok((path, row))
     };
     text.lines().skip(1).map(row).collect()
+}
+
+/// Two texts' first lines that differ.
+fn first_difference(committed: &[u8], now: &[u8]) -> String {
+    let [committed, now] = [committed, now].map(String::from_utf8_lossy);
+    let (mut committed, mut now) = (committed.lines(), now.lines());
+    for number in 1.. {
+        match (committed.next(), now.next()) {
+            (None, None) => break,
+            (old, new) if old != new => {
+                let [old, new] = [old, new].map(|line| line.unwrap_or("the end"));
+                return format!("line {number}, committed: {old}\nline {number}, now:       {new}");
+            }
+            _ => {}
+        }
+    }
+    "the lines are equal, and not their ends".to_owned()
 }
 
 /// True if a name holds the number of nvcc's process: `_INTERNAL_<hash>_<length>_<file>_cu_<hash>_<process>`. Elsewhere, the length
