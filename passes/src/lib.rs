@@ -35,7 +35,6 @@ pub mod frontend {
     pub use ptxcheck_frontend_ptx as ptx;
 }
 
-mod audit;
 mod checking;
 mod frame;
 mod limits;
@@ -46,19 +45,21 @@ mod limits;
 pub mod rules;
 pub mod run;
 
-pub use audit::{drivers, forecast, inventory, occupancy, policy, reach, recompile, release, variants};
 pub use checking::{checks, context, finding, rule, rule_settings, sanitizer};
 pub use frame::{
     candidates, exceptions, group, packages, progress, registry, report_cache, scope, selector, settings,
     sources,
 };
+pub use ptxcheck_release::{
+    drivers, forecast, inventory, occupancy, policy, reach, recompile, release, variants,
+};
 pub use ptxcheck_witness::{assumptions, conditional};
 #[doc(inline)]
 pub use run::{baseline, driver, shard, worker};
 
-use audit::{comments, link};
 use checking::{empty_kernels, fingerprint, index_limits, locate, open_symbols, support, toolkit};
 use frame::shard_assignment;
+use ptxcheck_release::{comments, link};
 
 pub use checks::Check;
 pub use context::{Draft, FunctionContext, ImagesContext, ModuleContext, Report};

@@ -1,5 +1,7 @@
 //! Limits of this crate, by name. Exceeding one is a finding or a documented loss of precision, never a panic.
 
+pub(crate) use ptxcheck_release::limits::SHOWN_NAMES;
+
 /// Fewest branches, calls, barriers and collectives of functions that count as instances of one source for their potential findings
 /// because they have the same in the same order.
 pub(crate) const LEAST_CODE: usize = 64;
@@ -43,17 +45,11 @@ pub(crate) const MAX_FINDINGS: usize = 1 << 16;
 /// Most syntax errors of one input that become findings; a note counts the rest.
 pub(crate) const SHOWN_SYNTAX_ERRORS: usize = 20;
 
-/// Most kernels, images or names that one finding lists; a count stands for the rest.
-pub(crate) const SHOWN_NAMES: usize = 8;
-
 /// Most calls, one within the other, that the operands of a warp collective are followed through to those who pass them…
 pub(crate) const MAX_OPERAND_CALLS: usize = 4;
 
 /// … and most such calls in total that are followed for one collective.
 pub(crate) const MAX_OPERAND_CHAINS: usize = 256;
-
-/// Most images of one container that are compared with each other. Real ones have as many as there are targets.
-pub(crate) const MAX_COMPARED_IMAGES: usize = 256;
 
 /// Most kernels of a finding whose images are named in it.
 pub(crate) const MAX_NAMED_FORMS: usize = 64;
@@ -61,20 +57,8 @@ pub(crate) const MAX_NAMED_FORMS: usize = 64;
 /// Most symbols of an input that are exported and should not be. More are not listed.
 pub(crate) const MAX_EXPORTED_SYMBOLS: usize = 10_000;
 
-/// Most files of a package that are named as not what the policy allows. More are counted.
-pub(crate) const MAX_POLICY_VIOLATIONS: usize = 1_000;
-
 /// Most bytes of a file with metadata about wheel variants that are read.
 pub(crate) const MAX_VARIANT_FILE_BYTES: usize = 4 << 20;
-
-/// Most faults of such a file that are reported.
-pub(crate) const MAX_VARIANT_FAULTS: usize = 32;
-
-/// Most comments of one text that say that a finding does not count. Later ones are not seen.
-pub(crate) const MAX_COMMENTS: usize = 1 << 14;
-
-/// Longest reason of such a comment that is kept, in bytes.
-pub(crate) const MAX_REASON_BYTES: usize = 1024;
 
 /// Largest source file that lines are shown from and comments are looked for in, in bytes.
 pub(crate) const SOURCE_BYTES: u64 = 32 << 20;
@@ -103,9 +87,3 @@ pub(crate) const WORKER_BYTES_PER_SECOND: u64 = 1 << 20;
 
 /// … and this at most, in seconds.
 pub(crate) const MAX_WORKER_SECONDS: u64 = 600;
-
-/// Largest file of a ratchet, in bytes.
-pub(crate) const MAX_RATCHET_BYTES: usize = 256 << 20;
-
-/// Most pinnings that the file of a ratchet keeps the reasons of.
-pub(crate) const MAX_RATCHET_PINS: usize = 100;

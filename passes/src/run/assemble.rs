@@ -28,17 +28,12 @@ pub(super) fn assemble(
         is_partial: false,
         for_other_targets: 0,
         findings: Vec::new(),
-        report: InputReport {
-            name: scanned.name,
-            status: Status::Checked,
-            images: Vec::with_capacity(scanned.images.len()),
-            host: scanned.host,
-            problems: Vec::new(),
-            exported: scanned.exported,
-            variants: scanned.variants,
-            contents: scanned.contents,
-        },
+        report: InputReport::new(scanned.name),
     };
+    input.report.host = scanned.host;
+    input.report.exported = scanned.exported;
+    input.report.variants = scanned.variants;
+    input.report.contents = scanned.contents;
     for InputError { kind, message } in scanned.errors {
         // Code in an unsupported format is code in the linked file, which can be checked.
         if kind == ProblemKind::Unsupported {
@@ -83,12 +78,8 @@ impl Assembly<'_> {
     /// Adds a problem, and the finding about it.
     fn add_problem(&mut self, kind: ProblemKind, message: String, image: Option<u32>) {
         self.add_finding(kind, message.clone(), image);
-        self.report.problems.push(Problem {
-            kind,
-            message,
-            image,
-            line: None,
-        });
+        let problem = Problem::new(kind, message, image, None);
+        self.report.problems.push(problem);
     }
 
     /// Adds the finding about a problem.
@@ -148,12 +139,11 @@ impl Assembly<'_> {
             report.is_read = false;
         }
         self.for_other_targets += usize::from(text.is_for_other_target);
-        self.report
-            .problems
-            .extend(text.problems.iter().map(|problem| Problem {
-                image: Some(number),
-                ..problem.clone()
-            }));
+        for problem in &text.problems {
+            let mut problem = problem.clone();
+            problem.image = Some(number);
+            self.report.problems.push(problem);
+        }
         // Findings are moved to the last place of a text, and copied to the others.
         let findings = match Arc::get_mut(&mut text) {
             Some(text) => std::mem::take(&mut text.findings),

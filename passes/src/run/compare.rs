@@ -170,7 +170,7 @@ fn source(at: crate::finding::Frame) -> Source {
 #[cfg(test)]
 mod tests {
     use super::compare;
-    use crate::inventory::{ExportedSymbol, InputReport, Status};
+    use crate::inventory::{ExportedSymbol, InputReport};
     use crate::patterns::Pattern;
     use crate::policy::Policy;
     use crate::settings::Settings;
@@ -190,22 +190,12 @@ mod tests {
             ..Settings::default()
         };
         let told = |names: &[(usize, &str)]| -> Vec<String> {
-            let input = InputReport {
-                name: "libk.so".to_owned(),
-                status: Status::Checked,
-                images: Vec::new(),
-                host: None,
-                problems: Vec::new(),
-                exported: names
-                    .iter()
-                    .map(|(pattern, name)| ExportedSymbol {
-                        pattern: *pattern,
-                        name: (*name).to_owned(),
-                    })
-                    .collect(),
-                variants: None,
-                contents: None,
+            let mut input = InputReport::new("libk.so".to_owned());
+            let symbol = |&(pattern, name): &(usize, &str)| ExportedSymbol {
+                pattern,
+                name: name.to_owned(),
             };
+            input.exported = names.iter().map(symbol).collect();
             let findings = compare(&[input], &settings).0.into_iter();
             findings
                 .map(|finding| format!("{} {}", finding.rule.code, finding.message))

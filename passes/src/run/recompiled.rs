@@ -33,13 +33,8 @@ impl Recompiled {
         let Some(compiler) = settings.recompile.as_ref().filter(|_| !settings.images_only) else {
             return recompiled;
         };
-        let architectures = recompile::architectures(images);
-        if !architectures.is_empty() {
-            recompiled.texts = compiler.recompile(&recompile::Object {
-                name,
-                path,
-                architectures,
-            });
+        if let Some(object) = recompile::Object::of_images(name, path, images) {
+            recompiled.texts = compiler.recompile(&object);
         }
         recompiled
     }

@@ -69,33 +69,8 @@ pub(super) struct ScannedImage {
 impl ScannedImage {
     /// An image of which only the data in its file are known.
     pub(super) fn unread(image: &PackedImage<'_>) -> Self {
-        let report = ImageReport {
-            kind: image.kind,
-            role: image.role,
-            target: image.target.clone(),
-            virtual_number: None,
-            isa: image.isa.clone(),
-            bytes: image.unpacked.max(image.payload.len() as u64),
-            packed: image.payload.len() as u64,
-            offset: image.offset,
-            kernels: 0,
-            functions: 0,
-            compression: image.compression.name(),
-            section: image.section.clone(),
-            member: image.member.clone(),
-            container: image.container,
-            options: image.options.clone(),
-            is_64_bit: image.is_64_bit,
-            is_debug: image.is_debug,
-            is_read: false,
-            limit: None,
-            unsearched: 0,
-            digest: None,
-            facts: Arc::default(),
-            comments: Vec::new(),
-        };
         Self {
-            report,
+            report: ImageReport::unread(image),
             text: None,
             error: None,
             is_out_of_time: false,

@@ -234,12 +234,8 @@ impl TextReport {
         place: Option<TextPlace<'_>>,
     ) {
         let place = place.map(TextPlace::locate).unwrap_or_default();
-        self.problems.push(Problem {
-            kind,
-            message: message.clone(),
-            image: Some(0),
-            line: place.line(),
-        });
+        self.problems
+            .push(Problem::new(kind, message.clone(), Some(0), place.line()));
         self.findings.extend(finding(settings, kind, message, place));
     }
 

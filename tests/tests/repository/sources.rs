@@ -8,7 +8,7 @@ use ptxcheck_tests::cases::files;
 use ptxcheck_tests::root;
 
 /// The folders of the packages.
-const PACKAGES: [&str; 21] = [
+const PACKAGES: [&str; 22] = [
     "ptx-parser",
     "passes",
     "passes/analysis",
@@ -21,6 +21,7 @@ const PACKAGES: [&str; 21] = [
     "passes/ir",
     "passes/machine",
     "passes/packages",
+    "passes/release",
     "passes/report",
     "passes/witness",
     "passes/worker",

@@ -7,7 +7,6 @@ use super::ratchet::{KernelFigures, Pin, PinnedFile, Ratchet};
 
 /// The quantity of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[non_exhaustive]
 pub enum Figure {
     /// Registers of a thread.
     Registers,

@@ -57,6 +57,19 @@ pub struct Architecture {
     pub suffix: String,
 }
 
+impl<'a> Object<'a> {
+    /// The file with these images; `None` if they have no code for an architecture.
+    #[must_use]
+    pub fn of_images(name: &'a str, path: Option<&'a Path>, images: &[PackedImage<'_>]) -> Option<Self> {
+        let architectures = architectures(images);
+        (!architectures.is_empty()).then_some(Self {
+            name,
+            path,
+            architectures,
+        })
+    }
+}
+
 impl Architecture {
     /// The architecture of PTX for a target, `sm_90a`.
     #[must_use]
@@ -98,7 +111,7 @@ impl std::fmt::Display for Architecture {
 }
 
 /// The architectures that the images of a file have code for, each once, in the order of the file.
-pub(crate) fn architectures(found: &[PackedImage<'_>]) -> Vec<WantedArchitecture> {
+fn architectures(found: &[PackedImage<'_>]) -> Vec<WantedArchitecture> {
     let mut wanted: Vec<WantedArchitecture> = Vec::new();
     let ptx: Vec<&str> = found
         .iter()

@@ -15,7 +15,7 @@ type Place = (usize, u32);
 /// The sets of relocatable images that are whole and are linked with each other; an image whose link is not known is in none.
 /// `is_one_program`: all inputs are linked together.
 #[must_use]
-pub(crate) fn relocatable_sets(inputs: &[InputReport], is_one_program: bool) -> Vec<Vec<Place>> {
+pub fn relocatable_sets(inputs: &[InputReport], is_one_program: bool) -> Vec<Vec<Place>> {
     let numbered: Vec<(usize, &InputReport)> = inputs.iter().enumerate().collect();
     let size = if is_one_program { numbered.len().max(1) } else { 1 };
     numbered

@@ -15,9 +15,10 @@ use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 
 use crate::comments::Comment;
+use crate::image::PackedImage;
+use crate::image::kinds::ProblemKind;
 use crate::ir::IsaVersion;
 use crate::limits::{MAX_COMPARED_IMAGES, MAX_POLICY_VIOLATIONS, SHOWN_NAMES};
-use crate::rule::ProblemKind;
 use crate::variants::VariantMetadata;
 
 /// The outcome for an input.
@@ -59,6 +60,19 @@ pub struct Problem {
     pub image: Option<u32>,
     /// 1-based line in the input, where there is one.
     pub line: Option<u32>,
+}
+
+impl Problem {
+    /// A problem of this kind.
+    #[must_use]
+    pub const fn new(kind: ProblemKind, message: String, image: Option<u32>, line: Option<u32>) -> Self {
+        Self {
+            kind,
+            message,
+            image,
+            line,
+        }
+    }
 }
 
 /// True if the declarations of images of this kind are read.
@@ -186,10 +200,40 @@ pub struct ImageReport {
     pub facts: Arc<Facts>,
     /// The comments of its text that suppress findings: applied before it is serialised.
     #[serde(skip)]
-    pub(crate) comments: Vec<Comment>,
+    pub comments: Vec<Comment>,
 }
 
 impl ImageReport {
+    /// For an image of which only the data in its file are known.
+    #[must_use]
+    pub fn unread(image: &PackedImage<'_>) -> Self {
+        Self {
+            kind: image.kind,
+            role: image.role,
+            target: image.target.clone(),
+            virtual_number: None,
+            isa: image.isa.clone(),
+            bytes: image.unpacked.max(image.payload.len() as u64),
+            packed: image.payload.len() as u64,
+            offset: image.offset,
+            kernels: 0,
+            functions: 0,
+            compression: image.compression.name(),
+            section: image.section.clone(),
+            member: image.member.clone(),
+            container: image.container,
+            options: image.options.clone(),
+            is_64_bit: image.is_64_bit,
+            is_debug: image.is_debug,
+            is_read: false,
+            limit: None,
+            unsearched: 0,
+            digest: None,
+            facts: Arc::default(),
+            comments: Vec::new(),
+        }
+    }
+
     /// 90 for `sm_90a`; 0 if nothing says.
     #[must_use]
     pub fn sm(&self) -> u32 {
@@ -258,7 +302,6 @@ pub struct PolicyFile {
 
 /// The reason why the policy does not allow a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
 pub enum PolicyViolation {
     /// It is a package with so many bytes.
     PackageSize(u64),
@@ -270,7 +313,7 @@ pub enum PolicyViolation {
 
 impl PolicyContents {
     /// Adds a file; those beyond the limit are counted.
-    pub(crate) fn add(&mut self, path: &str, violation: PolicyViolation) {
+    pub fn add(&mut self, path: &str, violation: PolicyViolation) {
         let file = PolicyFile {
             path: path.to_owned(),
             violation,
@@ -284,7 +327,7 @@ impl PolicyContents {
     }
 
     /// None if it holds nothing.
-    pub(crate) fn some(self) -> Option<Self> {
+    pub fn some(self) -> Option<Self> {
         (!self.files.is_empty()).then_some(self)
     }
 }
@@ -302,6 +345,21 @@ pub struct ExportedSymbol {
 pub type Group<'a> = Vec<(u32, &'a ImageReport)>;
 
 impl InputReport {
+    /// For an input with this name, of which nothing else is known.
+    #[must_use]
+    pub const fn new(name: String) -> Self {
+        Self {
+            name,
+            status: Status::Checked,
+            images: Vec::new(),
+            host: None,
+            problems: Vec::new(),
+            exported: Vec::new(),
+            variants: None,
+            contents: None,
+        }
+    }
+
     /// The images that are read, whole and not linked by the driver, by the container they lie in. Images without one are alone.
     #[must_use]
     pub fn groups(&self) -> Vec<Group<'_>> {

@@ -14,7 +14,7 @@ use crate::inventory::{ImageReport, InputReport, Role};
 use crate::ir::{Function, Linkage, Module, Parameter, Space, Symbol, SymbolKind};
 
 /// The shapes of what a module of PTX shows to a linker, or uses and leaves open.
-pub(crate) fn shapes_of_module(module: &Module<'_>) -> Vec<Shape> {
+pub fn shapes_of_module(module: &Module<'_>) -> Vec<Shape> {
     let is_shown = |symbol: &Symbol<'_>| {
         symbol.owner.is_none()
             && matches!(
@@ -86,7 +86,7 @@ type Place<'a> = (usize, u32, &'a Shape);
 
 /// A symbol that one image of a link set declares otherwise than another defines it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Mismatch<'a> {
+pub struct Mismatch<'a> {
     /// The use: its image, by input and number, and its declaration.
     pub declared: Place<'a>,
     /// The definition.
@@ -96,7 +96,7 @@ pub(crate) struct Mismatch<'a> {
 /// The symbols that images linked together declare and define with different types, each name once. Images for different
 /// targets are not linked with each other.
 #[must_use]
-pub(crate) fn mismatches(inputs: &[InputReport]) -> Vec<Mismatch<'_>> {
+pub fn mismatches(inputs: &[InputReport]) -> Vec<Mismatch<'_>> {
     let mut defined: NameMap<&str, Vec<(&str, Place<'_>)>> = NameMap::default();
     for (image, at) in shapes(inputs).filter(|(_, (.., shape))| shape.is_defined) {
         defined.entry(&at.2.name).or_default().push((&image.target, at));

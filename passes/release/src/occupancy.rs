@@ -126,7 +126,7 @@ fn warps_by_registers(registers: u32, partitions: u32) -> u32 {
 /// for compute capability 7.5). `None` for GPUs that are not known; 0 where no block fits.
 ///
 /// ```
-/// use ptxcheck_passes::occupancy::largest_block;
+/// use ptxcheck_release::occupancy::largest_block;
 ///
 /// assert_eq!(largest_block(90, 64), Some(1024));
 /// assert_eq!(largest_block(90, 168), Some(384));
@@ -145,7 +145,7 @@ pub fn largest_block(gpu: u32, registers: u32) -> Option<u32> {
 /// block. `None` for GPUs that are not known; 0 where a block cannot be launched.
 ///
 /// ```
-/// use ptxcheck_passes::occupancy::resident_warps;
+/// use ptxcheck_release::occupancy::resident_warps;
 ///
 /// assert_eq!(resident_warps(80, 32, 0, 256), Some(64));
 /// assert_eq!(resident_warps(80, 128, 0, 256), Some(16));

@@ -14,7 +14,7 @@ const INDEX: &str = "-variants.json";
 /// The parts of a wheel's name that identify the release and the variant.
 ///
 /// ```
-/// use ptxcheck_passes::variants::WheelName;
+/// use ptxcheck_release::variants::WheelName;
 ///
 /// let name = WheelName::of("x-1.0-cp312-cp312-linux_x86_64-cu13.whl").expect("a wheel");
 /// assert_eq!((name.release.as_str(), name.label), ("x-1.0", Some("cu13")));
@@ -54,7 +54,7 @@ impl<'a> WheelName<'a> {
 /// The Python interpreters that the name of a wheel promises. Displayed: `cp311`, `cp39-abi3`, `py3-none`.
 ///
 /// ```
-/// use ptxcheck_passes::variants::PythonTags;
+/// use ptxcheck_release::variants::PythonTags;
 ///
 /// let tags = PythonTags::of("x-1.0-cp39-abi3-linux_x86_64.whl").expect("a wheel");
 /// assert!(!tags.is_for("cp310"));

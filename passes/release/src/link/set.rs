@@ -18,15 +18,15 @@ use ptxcheck_common::maps::{NameMap, NameSet};
 use super::HostKind;
 use super::{Open, SymbolClass};
 use crate::externs;
-use crate::finding::Located;
 use crate::inventory::{ImageKind, ImageReport, InputReport, Role, Status};
+use ptxcheck_ir::places::Located;
 
 /// The section whose images the CUDA runtime registers and the driver loads.
 const REGISTERED: &str = ".nv_fatbin";
 
 /// A symbol that is used and that no image of the link set defines.
 #[derive(Clone, Debug)]
-pub(crate) struct UndefinedSymbol<'a> {
+pub struct UndefinedSymbol<'a> {
     /// Its name.
     pub name: &'a str,
     /// The kind of use.
@@ -49,7 +49,7 @@ pub(crate) struct UndefinedSymbol<'a> {
 
 /// A use, with the image that it is in.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct SymbolUse<'a> {
+pub struct SymbolUse<'a> {
     /// Index of the input.
     pub input: usize,
     /// Index of the image in the input.
@@ -62,7 +62,7 @@ pub(crate) struct SymbolUse<'a> {
 
 /// A definition of a symbol in host code.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct HostDefinition<'a> {
+pub struct HostDefinition<'a> {
     /// The input and, of an archive, the member.
     pub input: &'a str,
     /// The member of the archive.
@@ -74,11 +74,7 @@ pub(crate) struct HostDefinition<'a> {
 /// The symbols that the inputs leave open, by the order of their first use. `is_one_set`: all inputs are linked
 /// together; `is_complete`: with nothing else.
 #[must_use]
-pub(crate) fn missing(
-    inputs: &[InputReport],
-    is_one_set: bool,
-    is_complete: bool,
-) -> Vec<UndefinedSymbol<'_>> {
+pub fn missing(inputs: &[InputReport], is_one_set: bool, is_complete: bool) -> Vec<UndefinedSymbol<'_>> {
     let numbered: Vec<(usize, &InputReport)> = inputs.iter().enumerate().collect();
     if is_one_set {
         return LinkSet::new(numbered, is_complete).missing();

@@ -239,7 +239,7 @@ pub enum NoTarget {
 /// [`NoTarget`], if it is none.
 ///
 /// ```
-/// use ptxcheck_passes::policy::{Driver, first_driver, target};
+/// use ptxcheck_release::policy::{Driver, first_driver, target};
 ///
 /// assert_eq!(target("sm_90a")?, "90a");
 /// assert_eq!(target("turing").unwrap_err().to_string(), "`turing` is no target such as `90` or `90a`");

@@ -23,26 +23,26 @@ const MARKS: [&str; 4] = ["//", "/*", "#", ";"];
 
 /// A comment of this kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Comment {
+pub struct Comment {
     /// Its beginning: 1-based line and column.
-    pub(crate) written: Written,
+    pub written: Written,
     /// Nothing but white space stands before it: it is for the lines below it.
-    pub(crate) is_alone: bool,
+    pub is_alone: bool,
     /// The codes, names, families or guidelines between the brackets, and the reason after them; or the error in the comment.
-    pub(crate) says: Result<CommentContent, &'static str>,
+    pub says: Result<CommentContent, &'static str>,
 }
 
 /// The content of a comment.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct CommentContent {
+pub struct CommentContent {
     /// The selectors of the findings that it suppresses.
-    pub(crate) words: Vec<String>,
+    pub words: Vec<String>,
     /// Why.
-    pub(crate) reason: String,
+    pub reason: String,
 }
 
 /// The comments of a source, in order; at most [`MAX_COMMENTS`].
-pub(crate) fn of_source(text: &[u8]) -> Vec<Comment> {
+pub fn of_source(text: &[u8]) -> Vec<Comment> {
     let mut of_c = Literals::new(text, Language::C);
     let mut of_python = Literals::new(text, Language::Python);
     find_comments(text, |mark, at| match mark {
@@ -53,7 +53,7 @@ pub(crate) fn of_source(text: &[u8]) -> Vec<Comment> {
 }
 
 /// The comments of PTX or LLVM IR, in order; at most [`MAX_COMMENTS`].
-pub(crate) fn of_module(text: &[u8]) -> Vec<Comment> {
+pub fn of_module(text: &[u8]) -> Vec<Comment> {
     find_comments(text, |_, _| true)
 }
 
@@ -131,7 +131,7 @@ fn said(text: &str) -> Result<CommentContent, &'static str> {
 }
 
 /// The comments of a file that apply to a line: those after its code, and those on lines of their own directly above it.
-pub(crate) fn for_line(comments: &[Comment], line: u32) -> impl Iterator<Item = usize> + '_ {
+pub fn for_line(comments: &[Comment], line: u32) -> impl Iterator<Item = usize> + '_ {
     let end = comments.partition_point(|comment| comment.written.0 <= line);
     let mut wanted = line;
     (0..end).rev().take_while(move |&index| {

@@ -13,8 +13,8 @@ mod set;
 mod shapes;
 mod together;
 
-pub(crate) use ptxcheck_images::host_names::HostKind;
-pub(crate) use ptxcheck_ir::facts::{Open, Shape, SymbolClass, Symbols};
-pub(crate) use set::{HostDefinition, SymbolUse, UndefinedSymbol, missing};
-pub(crate) use shapes::{Mismatch, mismatches, shapes_of_module};
-pub(crate) use together::relocatable_sets;
+pub use ptxcheck_images::host_names::HostKind;
+pub use ptxcheck_ir::facts::{Open, Shape, SymbolClass, Symbols};
+pub use set::{HostDefinition, SymbolUse, UndefinedSymbol, missing};
+pub use shapes::{Mismatch, mismatches, shapes_of_module};
+pub use together::relocatable_sets;

@@ -8,13 +8,13 @@ use serde::{Deserialize, Serialize};
 /// A GPU, by its compute capability.
 ///
 /// ```
-/// use ptxcheck_passes::forecast::Gpu;
+/// use ptxcheck_release::forecast::Gpu;
 ///
 /// let spark: Gpu = "12.1".parse()?;
 /// assert_eq!(spark.number(), 121);
 /// assert_eq!("sm_86".parse::<Gpu>()?.to_string(), "8.6");
 /// assert!("8".parse::<Gpu>().is_err());
-/// # Ok::<(), ptxcheck_passes::forecast::UnknownGpu>(())
+/// # Ok::<(), ptxcheck_release::forecast::UnknownGpu>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
