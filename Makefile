@@ -5,7 +5,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
 CARGO ?= cargo
-RULES := $(wildcard passes/src/rules/*.rs)
+RULES := $(wildcard passes/rules/src/rules/*.rs)
 
 .PHONY: help test test-matrix llvm-19-tests outputs clippy lint dependencies types docs site package publish toolchain llvm llvm-19 mlir build install wheel archive release packaging test-packaging fuzz mutants demo bench scaling bless oracle live quick format fuzzer program-19
 

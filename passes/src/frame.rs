@@ -1,15 +1,12 @@
-//! The frame of a run: all rules, the settings, the places of inputs, and the causes of findings.
+//! The frame of a run: the settings, the places of inputs, and the causes of findings.
 
 pub mod candidates;
-mod confirm;
 pub mod exceptions;
 pub mod group;
 pub mod packages;
 pub mod progress;
-pub mod registry;
 pub mod report_cache;
 pub mod scope;
-pub mod selector;
 pub mod settings;
 pub(crate) mod shard_assignment;
 pub mod sources;

@@ -35,31 +35,24 @@ pub mod frontend {
     pub use ptxcheck_frontend_ptx as ptx;
 }
 
-mod checking;
 mod frame;
 mod limits;
-#[allow(
-    unreachable_pub,
-    reason = "the metadata of a rule is found by its name in the file"
-)]
-pub mod rules;
 pub mod run;
 
-pub use checking::{checks, context, finding, rule, rule_settings, sanitizer};
-pub use frame::{
-    candidates, exceptions, group, packages, progress, registry, report_cache, scope, selector, settings,
-    sources,
-};
+pub use frame::{candidates, exceptions, group, packages, progress, report_cache, scope, settings, sources};
 pub use ptxcheck_release::{
     drivers, forecast, inventory, occupancy, policy, reach, recompile, release, variants,
+};
+pub use ptxcheck_rules::{
+    checks, context, finding, registry, rule, rule_settings, rules, sanitizer, selector,
 };
 pub use ptxcheck_witness::{assumptions, conditional};
 #[doc(inline)]
 pub use run::{baseline, driver, shard, worker};
 
-use checking::{empty_kernels, fingerprint, index_limits, locate, open_symbols, support, toolkit};
 use frame::shard_assignment;
-use ptxcheck_release::{comments, link};
+use ptxcheck_release::comments;
+use ptxcheck_rules::{fingerprint, locate, toolkit};
 
 pub use checks::Check;
 pub use context::{Draft, FunctionContext, ImagesContext, ModuleContext, Report};

@@ -1,11 +1,5 @@
 //! Limits of this crate, by name. Exceeding one is a finding or a documented loss of precision, never a panic.
 
-pub(crate) use ptxcheck_release::limits::SHOWN_NAMES;
-
-/// Fewest branches, calls, barriers and collectives of functions that count as instances of one source for their potential findings
-/// because they have the same in the same order.
-pub(crate) const LEAST_CODE: usize = 64;
-
 /// Most names of functions that the identity of a group of findings has.
 pub(crate) const MAX_IDENTITY_NAMES: usize = 16;
 
@@ -30,29 +24,11 @@ pub(crate) const MAX_BASELINE_NAMES: usize = 64;
 /// Most inputs of an entry of a baseline; a count stands for the rest.
 pub(crate) const MAX_BASELINE_INPUTS: usize = 1024;
 
-/// Longest piece of an input's line that a finding carries for showing, in bytes.
-pub(crate) const SHOWN_LINE_BYTES: usize = 240;
-
-/// Definitions that are followed from the address of a load to a parameter.
-pub(crate) const MAX_POINTER_STEPS: usize = 32;
-
 /// Most bytes of the reports that are kept in a folder from run to run.
 pub(crate) const REPORT_CACHE_BYTES: u64 = 1 << 30;
 
-/// Most findings of one input; a count stands for the rest. Each takes about 2 KB, and makes as much of a report.
-pub(crate) const MAX_FINDINGS: usize = 1 << 16;
-
 /// Most syntax errors of one input that become findings; a note counts the rest.
 pub(crate) const SHOWN_SYNTAX_ERRORS: usize = 20;
-
-/// Most calls, one within the other, that the operands of a warp collective are followed through to those who pass them…
-pub(crate) const MAX_OPERAND_CALLS: usize = 4;
-
-/// … and most such calls in total that are followed for one collective.
-pub(crate) const MAX_OPERAND_CHAINS: usize = 256;
-
-/// Most kernels of a finding whose images are named in it.
-pub(crate) const MAX_NAMED_FORMS: usize = 64;
 
 /// Most symbols of an input that are exported and should not be. More are not listed.
 pub(crate) const MAX_EXPORTED_SYMBOLS: usize = 10_000;

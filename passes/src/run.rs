@@ -4,7 +4,7 @@
 //! input.rs: one input ─► bytes.rs: opened (package.rs: its members, if it is a package) ─► content.rs, unpack.rs, image.rs, recompiled.rs: its images ─► scanned.rs
 //!                                              └► text_cache.rs: each text once ─► text.rs: its analysis
 //! linked.rs, definitions.rs: texts that are linked with other inputs, once all inputs have been scanned
-//! assemble.rs: scanned input + reports about its texts ─► findings ◄─ compare.rs: rules that compare images
+//! assemble.rs: scanned input + reports about its texts ─► findings ◄─ rules that compare images
 //! findings ─► dedup.rs: repetitions dropped ─► conclude.rs: what the settings decide ─► Outcome
 //! ```
 
@@ -12,7 +12,6 @@ mod assemble;
 #[doc(hidden)]
 pub mod baseline;
 mod bytes;
-mod compare;
 mod conclude;
 mod content;
 pub(crate) mod dedup;
@@ -50,6 +49,7 @@ use crate::settings::Settings;
 use crate::sources::Sources;
 use crate::{fingerprint, locate};
 use package::Scanned;
+use ptxcheck_rules::compare::check_images;
 use scanned::ScannedInput;
 use text_cache::TextCache;
 
@@ -197,7 +197,7 @@ pub(crate) fn unfinished(inputs: Vec<Input>, settings: &Settings) -> Unfinished 
         outcome.inputs.push(report);
         outcome.findings.extend(findings);
     }
-    let (compared, bundles) = compare::compare(&outcome.inputs, settings);
+    let (compared, bundles) = check_images(&outcome.inputs, &settings.for_rules(), &settings.registry);
     outcome.findings.extend(compared);
     outcome.bundles = bundles;
     dedup::drop_imported_repetitions(&mut outcome.findings);
@@ -258,6 +258,9 @@ fn number_findings(findings: &mut [Finding]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::inventory::ExportedSymbol;
+    use crate::patterns::Pattern;
+    use crate::policy::Policy;
     use crate::rule::ProblemKind;
 
     const CLEAN: &[u8] = b".version 9.2\n.target sm_90\n.visible .entry k() { ret; }\n";
@@ -347,5 +350,43 @@ mod tests {
             .collect();
         assert_eq!(places, [(0, Some("a.ptx")), (2, Some("c.ptx"))]);
         assert_ne!(outcome.findings[0].fingerprint, outcome.findings[1].fingerprint);
+    }
+
+    /// PTX524.
+    #[test]
+    fn exported_symbols_are_reported_by_pattern() {
+        let policy = Policy {
+            hidden_symbols: ["cub::*", "thrust::*"]
+                .into_iter()
+                .filter_map(|pattern| Pattern::name(pattern).ok())
+                .collect(),
+            ..Policy::default()
+        };
+        let settings = Settings {
+            policy,
+            ..Settings::default()
+        };
+        let told = |names: &[(usize, &str)]| -> Vec<String> {
+            let mut input = InputReport::new("libk.so".to_owned());
+            let symbol = |&(pattern, name): &(usize, &str)| ExportedSymbol {
+                pattern,
+                name: name.to_owned(),
+            };
+            input.exported = names.iter().map(symbol).collect();
+            let findings = check_images(&[input], &settings.for_rules(), &settings.registry)
+                .0
+                .into_iter();
+            findings
+                .map(|finding| format!("{} {}", finding.rule.code, finding.message))
+                .collect()
+        };
+        assert_eq!(told(&[]), [""; 0]);
+        assert_eq!(
+            told(&[(0, "_ZN3cub1fEv"), (0, "_ZN3cub1gEv"), (1, "_ZN6thrust1hEv")]),
+            [
+                "PTX524 it exports 2 symbols that match `cub::*`",
+                "PTX524 it exports `thrust::h()`, which matches `thrust::*`"
+            ]
+        );
     }
 }

@@ -15,7 +15,7 @@ use crate::report;
 pub const FOLDER: &str = "corpus/defects";
 
 /// The list of cases by rule, which the program carries.
-pub const LIST: &str = "passes/src/rules/cases.tsv";
+pub const LIST: &str = "passes/rules/src/rules/cases.tsv";
 
 /// One defect: a version with it and one without.
 #[derive(Clone, Debug)]

@@ -63,7 +63,7 @@ fn write(folder: &Path) -> Result<(), Error> {
     for Page { file, page } in pages.iter().chain(&schemas) {
         links.add(file, page);
     }
-    links.add("passes/src/rules", rules::LIST);
+    links.add("passes/rules/src/rules", rules::LIST);
     for rule in rules::all() {
         links.add(&rules::file(rule), &rules::page_name(rule));
     }

@@ -17,7 +17,7 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Rule> {
 
 /// The file of a rule in the repository.
 pub(crate) fn file(rule: &Rule) -> String {
-    format!("passes/src/rules/{}.rs", rule.name.replace('-', "_"))
+    format!("passes/rules/src/rules/{}.rs", rule.name.replace('-', "_"))
 }
 
 pub(crate) fn page_name(rule: &Rule) -> String {

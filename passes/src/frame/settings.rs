@@ -273,7 +273,23 @@ impl Settings {
         found
     }
 
-    /// The settings that checks need.
+    /// The settings that checks need: a [`ModuleContext`](crate::ModuleContext) of one's own takes them.
+    ///
+    /// ```
+    /// use ptxcheck_passes::frontend::ptx::{PtxOrigin, lower};
+    /// use ptxcheck_passes::{ModuleContext, Settings};
+    ///
+    /// let text = b".version 9.0\n.target sm_90\n.visible .entry k() { ret; }\n";
+    /// let tree = ptxcheck_ptx_parser::parse(text)?;
+    /// let origin = PtxOrigin::new(&tree);
+    /// let module = lower(&tree, &origin);
+    /// let settings = Settings::default();
+    /// let context = ModuleContext::new(&module, settings.for_rules());
+    /// let (kernel, ..) = context.module.bodies().next().unwrap();
+    /// assert_eq!(context.function(kernel).cfg().reverse_postorder().len(), 1);
+    /// assert!(context.call_graph().calls_of(kernel).is_empty() && context.violations().is_empty());
+    /// # Ok::<(), ptxcheck_ptx_parser::SyntaxError>(())
+    /// ```
     #[must_use]
     pub fn for_rules(&self) -> RuleSettings<'_> {
         let levels_of = |rule: &'static Rule| {
@@ -302,6 +318,7 @@ impl Settings {
             near_limit: self.near_limit,
             is_one_program: self.is_one_program(),
             is_complete: self.whole_program,
+            find_index_limits: self.find_index_limits,
         }
     }
 

@@ -51,7 +51,7 @@ impl Deal {
     /// For each member of a package, true if it is of this shard. The largest is dealt first, each to the shard that has the fewest bytes
     /// of the package; the sizes and paths decide which shard begins.
     pub(crate) fn members(self, members: &[PackageMember]) -> Vec<bool> {
-        let mut begin = ContentHash::new();
+        let mut begin = ContentHash::default();
         for member in members {
             begin.add(member.path.as_bytes());
             begin.add(&member.size().to_le_bytes());

@@ -163,7 +163,7 @@ mod tests {
         assert_eq!(sources.line(here, "-", 0), None);
         assert_eq!(sources.line(here, "-", 100_000), None);
         let beside = concat!(env!("CARGO_MANIFEST_DIR"), "/src/lib.rs");
-        assert!(sources.line("rules/zero_mask.rs", beside, 1).is_some());
+        assert!(sources.line("frame/scope.rs", beside, 1).is_some());
     }
 
     #[test]

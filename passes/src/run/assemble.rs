@@ -84,11 +84,10 @@ impl Assembly<'_> {
 
     /// Adds the finding about a problem.
     fn add_finding(&mut self, kind: ProblemKind, message: String, image: Option<u32>) {
-        let finding = finding(self.settings, kind, message, ProblemPlace::of_image(image));
-        self.findings.extend(finding.map(|finding| Finding {
-            input: self.index,
-            ..finding
-        }));
+        if let Some(mut finding) = finding(self.settings, kind, message, ProblemPlace::of_image(image)) {
+            finding.input = self.index;
+            self.findings.push(finding);
+        }
     }
 
     fn add_image(&mut self, number: u32, image: ScannedImage) {

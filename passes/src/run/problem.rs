@@ -78,11 +78,12 @@ pub(super) fn finding(
     let of_kind = |rule: &&'static Rule| rule.code == kind.code();
     let rule = settings.registry.rules().find(of_kind)?;
     let level = settings.level(rule, Certainty::Definite, rule.definite);
-    (level > Level::Allow).then(|| Finding {
-        image: place.image,
-        offset: place.offset,
-        location: place.location,
-        line_text: place.line_text,
-        ..Finding::of_input(rule, level, message)
+    (level > Level::Allow).then(|| {
+        let mut finding = Finding::of_input(rule, level, message);
+        finding.image = place.image;
+        finding.offset = place.offset;
+        finding.location = place.location;
+        finding.line_text = place.line_text;
+        finding
     })
 }

@@ -69,7 +69,7 @@ pub fn check(
 
 /// A number from the content of an input; from its name, where it can't be read.
 fn content_hash(input: &Input) -> u64 {
-    let mut hash = ContentHash::new();
+    let mut hash = ContentHash::default();
     let is_read = match &input.bytes {
         Bytes::Memory(bytes) => {
             hash.add(bytes);
@@ -88,7 +88,7 @@ fn content_hash(input: &Input) -> u64 {
         Bytes::Standard | Bytes::Refused(..) => false,
     };
     if !is_read {
-        hash = ContentHash::new();
+        hash = ContentHash::default();
         hash.add(input.name.as_bytes());
     }
     hash.number()

@@ -130,7 +130,7 @@ pub(super) fn analyse_ptx(bytes: &[u8], options: TextOptions<'_>) -> TextReport 
         let facts = driver::with_declarations(&module, facts);
         let linked_origin = LinkedOrigin::new(&origin);
         let module = link(module, &linked_origin, options);
-        driver::analyse_until(&module, facts, settings, options.deadline)
+        driver::check_until(&module, facts, settings, options.deadline)
     };
     if let Some(kept) = kept
         && report.problems.is_empty()

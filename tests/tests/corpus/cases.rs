@@ -19,7 +19,7 @@ use serde_json::Value;
 const TRIED_ELSEWHERE: [(&str, &str, &str); 2] = [
     (
         "PTX524",
-        "passes/src/run/compare.rs",
+        "passes/src/run.rs",
         "exported_symbols_are_reported_by_pattern",
     ),
     ("PTX904", "passes/src/run.rs", "a_panic_becomes_a_finding"),

@@ -105,11 +105,11 @@ impl Held {
                 let mut finding = match one.written {
                     Some(written) => make.in_file(message, file(settings), written),
                     // The option is written nowhere.
-                    None => Finding {
-                        input: *input,
-                        ..make.without_place(message)
-                    },
+                    None => make.without_place(message),
                 };
+                if one.written.is_none() {
+                    finding.input = *input;
+                }
                 finding.function = Some(kernel.clone());
                 if *others > 0 {
                     finding.notes.push(format!(

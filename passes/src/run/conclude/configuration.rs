@@ -35,11 +35,12 @@ impl ConfigurationFindings {
     }
 
     fn new_finding(&self, message: String) -> Finding {
-        Finding {
-            help: vec!["remove it, or say what is there now".to_owned()],
-            input: self.input,
-            ..Finding::of_input(self.rule, self.level, message)
-        }
+        let mut finding = Finding::of_input(self.rule, self.level, message);
+        finding
+            .help
+            .push("remove it, or say what is there now".to_owned());
+        finding.input = self.input;
+        finding
     }
 
     /// About an option.
@@ -48,41 +49,36 @@ impl ConfigurationFindings {
     }
 
     pub(super) fn in_file(&self, message: String, file: &str, (line, column): Written) -> Finding {
-        Finding {
-            location: Some(Location {
-                file: file.to_owned(),
-                line,
-                column,
-                end_line: line,
-                end_column: column,
-            }),
-            ..self.new_finding(message)
-        }
+        let mut finding = self.new_finding(message);
+        finding.location = Some(Location {
+            file: file.to_owned(),
+            line,
+            column,
+            end_line: line,
+            end_column: column,
+        });
+        finding
     }
 
     pub(super) fn in_source(&self, message: String, file: String, (line, column): Written) -> Finding {
-        let at = Frame {
-            file,
-            line,
-            column,
-            function: None,
-        };
-        Finding {
-            source: Some(Source {
-                at,
-                inside: Vec::new(),
-                inlined_at: Vec::new(),
-            }),
-            ..self.new_finding(message)
-        }
+        let mut finding = self.new_finding(message);
+        finding.source = Some(Source {
+            at: Frame {
+                file,
+                line,
+                column,
+                function: None,
+            },
+            inside: Vec::new(),
+            inlined_at: Vec::new(),
+        });
+        finding
     }
 
     /// About an entry of a baseline.
     pub(crate) fn in_baseline(&self, message: String, file: &str, (line, column): Written) -> Finding {
-        let at = (line.max(1), column.max(1));
-        Finding {
-            help: vec!["remove it, or write the baseline anew (--write-baseline)".to_owned()],
-            ..self.in_file(message, file, at)
-        }
+        let mut finding = self.in_file(message, file, (line.max(1), column.max(1)));
+        finding.help = vec!["remove it, or write the baseline anew (--write-baseline)".to_owned()];
+        finding
     }
 }

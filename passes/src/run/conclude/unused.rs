@@ -171,11 +171,10 @@ fn in_images(
                     continue;
                 }
                 let message = about(comment, suppressions);
-                findings.push(Finding {
-                    input: input_index,
-                    image: Some(image_index),
-                    ..make.in_file(message, &input.name, comment.written)
-                });
+                let mut finding = make.in_file(message, &input.name, comment.written);
+                finding.input = input_index;
+                finding.image = Some(image_index);
+                findings.push(finding);
             }
         }
     }

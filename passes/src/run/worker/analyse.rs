@@ -33,7 +33,8 @@ pub(super) fn analyse(
     let work = AssertUnwindSafe(|| {
         read(bytes, extent, &mut |module| match module {
             Some(module) => {
-                let report = driver::check_until(module, Facts::of(module), settings, deadline);
+                let facts = driver::with_declarations(module, Facts::of(module));
+                let report = driver::check_until(module, facts, settings, deadline);
                 say(Answer::Checked(Box::new(report)));
             }
             None => say(Answer::OtherTarget),

@@ -156,12 +156,12 @@ mod tests {
 
     use super::*;
     use crate::assumptions::Assumption;
-    use crate::finding::{Cause, Certainty, Frame, LineText, Located, Location, Related, Source, Value};
+    use crate::finding::{Certainty, Frame, LineText, Located, Location, Related, Source, Value};
     use crate::inventory::{Facts, Kernel};
     use crate::ir::LaunchBounds;
     use crate::launches::{ShownKernel, StatedShared};
-    use crate::link::{Open, Shape, SymbolClass, Symbols};
     use crate::patterns::Pattern;
+    use ptxcheck_release::link::{Open, Shape, SymbolClass, Symbols};
 
     /// Symbols with one that is defined, and one that is used at `source` and not defined.
     fn symbols(source: &Source) -> Symbols {
@@ -170,7 +170,7 @@ mod tests {
             open: vec![Open {
                 name: "__cxa_throw".to_owned(),
                 what: SymbolClass::Function,
-                runtime: crate::externs::host_runtime("__cxa_throw").map(Into::into),
+                runtime: ptxcheck_common::externs::host_runtime("__cxa_throw").map(Into::into),
                 uses: vec![Located {
                     function: Some("k".to_owned()),
                     offset: 3,
@@ -224,72 +224,57 @@ mod tests {
             waits_for_grids: Some(true),
             source: Some(frame(2)),
         };
-        let finding = Finding {
-            rule: registry.find("PTX407").unwrap(),
-            certainty: Certainty::Definite,
-            level: Level::Error,
-            own_level: Level::Error,
-            message: "m".to_owned(),
-            notes: vec!["n".to_owned()],
-            assumes_block: true,
-            help: vec![],
-            input: 0,
-            image: Some(0),
-            offset: 5,
-            function: Some("k".to_owned()),
-            kernel: None,
-            location: Some(location.clone()),
-            line_text: Some(LineText {
-                text: "call void @f()".to_owned(),
-                from: 1,
-            }),
+        let rule = registry.find("PTX407").unwrap();
+        let mut finding = Finding::new(rule, Certainty::Definite, "m".to_owned());
+        finding.notes = vec!["n".to_owned()];
+        finding.assumes_block = true;
+        finding.image = Some(0);
+        finding.offset = 5;
+        finding.function = Some("k".to_owned());
+        finding.location = Some(location.clone());
+        finding.line_text = Some(LineText {
+            text: "call void @f()".to_owned(),
+            from: 1,
+        });
+        finding.source = Some(source.clone());
+        finding.related = vec![Related {
+            message: "r".to_owned(),
+            location: Some(location),
             source: Some(source.clone()),
-            related: vec![Related {
-                message: "r".to_owned(),
-                location: Some(location),
-                source: Some(source.clone()),
-                is_cause: true,
-                by: None,
-            }],
-            has_two_places: false,
-            sanitizer: Some(Sanitizer::Racecheck),
-            steps: Vec::new(),
-            data: [
-                ("mask", Value::Number(0)),
-                ("lanes", Value::Numbers(vec![1, 2])),
-                ("operation", Value::Text("__shfl_sync".to_owned())),
-                ("names", Value::Texts(vec!["a".to_owned()])),
-            ]
-            .into_iter()
-            .collect(),
-            cause: Cause {
-                kind: "k".into(),
-                general: Some("g".into()),
-                is_symbol: true,
-                operation: Some("bar.warp.sync".to_owned()),
-                instruction: 1,
-                code: 2,
-            },
-            fingerprint: "0123456789abcdef".to_owned(),
-            is_imported: false,
-            suppressed: None,
+            is_cause: true,
+            by: None,
+        }];
+        finding.sanitizer = Some(Sanitizer::Racecheck);
+        finding.data = [
+            ("mask", Value::Number(0)),
+            ("lanes", Value::Numbers(vec![1, 2])),
+            ("operation", Value::Text("__shfl_sync".to_owned())),
+            ("names", Value::Texts(vec!["a".to_owned()])),
+        ]
+        .into_iter()
+        .collect();
+        finding.cause.kind = "k".into();
+        finding.cause.general = Some("g".into());
+        finding.cause.is_symbol = true;
+        finding.cause.operation = Some("bar.warp.sync".to_owned());
+        (finding.cause.instruction, finding.cause.code) = (1, 2);
+        finding.fingerprint = "0123456789abcdef".to_owned();
+        let mut report = ModuleReport::default();
+        report.target = "sm_90".to_owned();
+        report.isa = "8.8".to_owned();
+        report.facts = Facts {
+            kernels: vec![kernel],
+            functions: 1,
+            bare: vec![Located::default()],
+            symbols: Some(symbols(&source)),
+            ..Facts::default()
         };
-        Answer::Checked(Box::new(ModuleReport {
-            target: "sm_90".to_owned(),
-            isa: "8.8".to_owned(),
-            facts: Facts {
-                kernels: vec![kernel],
-                functions: 1,
-                bare: vec![Located::default()],
-                symbols: Some(symbols(&source)),
-                ..Facts::default()
-            },
-            findings: vec![finding],
-            left_out: 3,
-            is_cut_short: true,
-            limit: Some("too large".to_owned()),
-            unsearched: 2,
-        }))
+        report.findings = vec![finding];
+        report.left_out = 3;
+        report.is_cut_short = true;
+        report.limit = Some("too large".to_owned());
+        report.unsearched = 2;
+        Answer::Checked(Box::new(report))
     }
 
     #[test]

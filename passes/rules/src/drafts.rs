@@ -7,7 +7,7 @@ use rustc_hash::FxHasher;
 
 use crate::analysis::call_graph::{CallGraph, CallSite};
 use crate::context::{Draft, Place};
-use crate::finding::{Cause, Finding, Related};
+use crate::finding::{Cause, Finding, Located, Related};
 use crate::fingerprint;
 use crate::ir::{DebugId, FunctionId, InstructionId, Op};
 use crate::limits::LEAST_CODE;
@@ -25,80 +25,62 @@ const MAX_HEADER_CALLS: usize = 64;
 
 impl Locator<'_> {
     /// The finding that a draft becomes; `None` if the settings do not want it.
-    pub(crate) fn finding(&self, mut draft: Draft, settings: &RuleSettings<'_>) -> Option<Finding> {
-        let level = settings.level(draft.rule, draft.certainty, draft.level);
+    pub(crate) fn finding(&self, draft: Draft, settings: &RuleSettings<'_>) -> Option<Finding> {
+        let level = settings.level_of(&draft.finding);
         if level == Level::Allow {
             return None;
         }
-        if let Some(others) = self.follow_callers(&mut draft.place) {
-            draft.notes.push(others);
-        }
-        draft.notes.append(&mut draft.launch_notes);
-        let resolved = self.resolve(&draft.place);
-        let kernel = self.kernel_of_place(&draft.place, resolved.function);
-        let is_imported = resolved
-            .function
-            .is_some_and(|id| self.module.function(id).is_imported);
-        let span = self.span_to_show(&draft.place, resolved.span);
+        let Draft {
+            mut finding,
+            mut place,
+            mut launch_notes,
+            related,
+            to_mend,
+            ..
+        } = draft;
+        finding.level = level;
+        finding.notes.extend(self.follow_callers(&mut place));
+        finding.notes.append(&mut launch_notes);
+        let resolved = self.resolve(&place);
+        let function = resolved.function;
+        let kernel = self.kernel_of_place(&place, function);
+        let span = self.span_to_show(&place, resolved.span);
         let (location, line_text) = location_and_text_of(self.module.origin, span, self.name);
-        let function = resolved.function.map(|id| self.module.function_name(id));
-        let source = self.source(&resolved);
-        let shown = source.as_ref().map(|source| &source.at);
-        let mut cause = draft.cause;
-        let to_mend = draft.to_mend.map(|index| &draft.related[index].0);
-        let text = self.text_to_mend(&draft.place, resolved.span, to_mend);
-        cause.instruction = text.map_or(0, fingerprint::of_text);
-        self.describe_cause(&draft.place, &mut cause);
-        let related = draft
-            .related
-            .into_iter()
-            .enumerate()
-            .map(|(index, (place, message))| {
-                let is_cause = draft.to_mend == Some(index);
-                Related {
-                    is_cause,
-                    ..self.related(&self.moved_out_of_headers(place, &draft.place), message)
-                }
-            });
-        let related = Related::beside(related, shown.filter(|_| !draft.has_two_places));
-        let steps = draft.steps.into_iter();
-        let steps = steps
-            .map(|(place, message, by)| Related {
-                by: Some(by),
-                ..self.related(&place, message)
-            })
-            .collect();
-        Some(Finding {
-            rule: draft.rule,
-            certainty: draft.certainty,
-            level,
-            own_level: draft.level,
-            message: draft.message,
-            notes: draft.notes,
-            assumes_block: draft.assumes_block,
-            help: draft.help,
-            input: self.input,
-            image: Some(self.image),
+        let name = |id| self.module.function_name(id);
+        finding.fingerprint = fingerprint::of_instruction(
+            finding.rule.code,
+            &names::normalised(function.map_or("", name)),
+            self.module.origin.text(resolved.span),
+        );
+        finding.input = self.input;
+        finding.image = Some(self.image);
+        finding.is_imported = function.is_some_and(|id| self.module.function(id).is_imported);
+        finding.set_place(Located {
+            function: function.map(|id| name(id).to_owned()),
+            kernel: kernel.map(|id| name(id).to_owned()),
             offset: self.text_offset(span),
-            function: function.map(str::to_owned),
-            kernel: kernel.map(|id| self.module.function_name(id).to_owned()),
             location,
             line_text,
-            related,
-            has_two_places: draft.has_two_places,
-            sanitizer: draft.sanitizer,
-            steps,
-            source,
-            data: draft.data,
-            cause,
-            fingerprint: fingerprint::of_instruction(
-                draft.rule.code,
-                &names::normalised(function.unwrap_or_default()),
-                self.module.origin.text(resolved.span),
-            ),
-            is_imported,
-            suppressed: None,
-        })
+            source: self.source(&resolved),
+        });
+        let text = self.text_to_mend(&place, resolved.span, to_mend.map(|index| &related[index].0));
+        finding.cause.instruction = text.map_or(0, fingerprint::of_text);
+        self.describe_cause(&place, &mut finding.cause);
+        let related = related
+            .into_iter()
+            .enumerate()
+            .map(|(index, (at, message))| Related {
+                is_cause: to_mend == Some(index),
+                ..self.related(&self.moved_out_of_headers(at, &place), message)
+            });
+        let shown = finding.source.as_ref().map(|source| &source.at);
+        finding.related = Related::beside(related, shown.filter(|_| !finding.has_two_places));
+        let steps = draft.steps.into_iter().map(|(place, message, by)| Related {
+            by: Some(by),
+            ..self.related(&place, message)
+        });
+        finding.steps = steps.collect();
+        Some(finding)
     }
 
     /// The text of the instruction to fix: that of a finding at `place`, whose span is known, or `to_mend`, if it is another.

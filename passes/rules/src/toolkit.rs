@@ -48,7 +48,7 @@ const FOLDERS: &[&str] = &[
 /// True if a file, as debug information names it, is one of the CUDA toolkit's headers, of clang's CUDA headers or of
 /// the C++ standard library.
 #[must_use]
-pub(crate) fn is_header(file: &str) -> bool {
+pub fn is_header(file: &str) -> bool {
     let path = file.replace('\\', "/");
     let name = path.rsplit('/').next().unwrap_or_default();
     let intrinsics =

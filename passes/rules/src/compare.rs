@@ -12,16 +12,21 @@ use crate::fingerprint;
 use crate::inventory::InputReport;
 use crate::names;
 use crate::reach::Bundle;
+use crate::registry::Registry;
 use crate::rule::{Level, Rule};
-use crate::settings::Settings;
+use crate::rule_settings::RuleSettings;
 
 /// Runs the rules that compare images over the inputs of a run; returns their findings, and the packages of the run if a rule has asked
 /// for them.
-pub(super) fn compare(inputs: &[InputReport], settings: &Settings) -> (Vec<Finding>, OnceLock<Vec<Bundle>>) {
-    let context = ImagesContext::new(inputs, &settings.for_rules());
+#[must_use]
+pub fn check_images(
+    inputs: &[InputReport],
+    settings: &RuleSettings<'_>,
+    registry: &Registry,
+) -> (Vec<Finding>, OnceLock<Vec<Bundle>>) {
+    let context = ImagesContext::new(inputs, settings);
     let sources = KernelSources::new(inputs);
-    let checks: Vec<(&'static Rule, Check)> = settings
-        .registry
+    let checks: Vec<(&'static Rule, Check)> = registry
         .checks()
         .filter(|(rule, _)| settings.wants(rule))
         .collect();
@@ -72,37 +77,38 @@ impl<'a> KernelSources<'a> {
 fn finding(
     draft: Draft<ImagePlace>,
     inputs: &[InputReport],
-    settings: &Settings,
+    settings: &RuleSettings<'_>,
     sources: &KernelSources<'_>,
 ) -> Option<Finding> {
-    let level = settings.level(draft.rule, draft.certainty, draft.level);
+    let level = settings.level_of(&draft.finding);
     if level == Level::Allow {
         return None;
     }
-    let (input, image) = (draft.place.input, draft.place.image);
-    let identity = draft
-        .place
+    let (mut finding, place) = (draft.finding, draft.place);
+    finding.level = level;
+    finding.input = place.input;
+    finding.image = place.image;
+    let identity = place
         .function
         .as_deref()
         .map(|name| names::normalised(name).into_owned());
     // Findings at one place in an image are distinguished by their symbol.
-    let about = match draft.data.get("symbol") {
-        Some(Value::Text(symbol)) if draft.place.located.is_some() => symbol.as_bytes(),
+    let about = match finding.data.get("symbol") {
+        Some(Value::Text(symbol)) if place.located.is_some() => symbol.as_bytes(),
         _ => b"",
     };
-    let fingerprint =
-        fingerprint::of_instruction(draft.rule.code, identity.as_deref().unwrap_or_default(), about);
-    let mut at = locate_image(draft.place, inputs);
-    let mut cause = draft.cause;
-    if let Some(line) = &at.line_text {
-        cause.instruction = fingerprint::of_text(line.text.as_bytes());
+    finding.fingerprint =
+        fingerprint::of_instruction(finding.rule.code, identity.as_deref().unwrap_or_default(), about);
+    finding.set_place(locate_image(place, inputs));
+    if let Some(line) = &finding.line_text {
+        finding.cause.instruction = fingerprint::of_text(line.text.as_bytes());
     }
-    if at.source.is_none()
+    if finding.source.is_none()
         && let Some(identity) = &identity
     {
-        at.source = sources.find(input, identity).map(source);
+        finding.source = sources.find(finding.input, identity).map(source);
     }
-    let shown = at.source.as_ref().map(|source| &source.at);
+    let shown = finding.source.as_ref().map(|source| &source.at);
     let related = draft.related.into_iter().map(|(place, message)| {
         let at = locate_image(place, inputs);
         Related {
@@ -113,34 +119,8 @@ fn finding(
             by: None,
         }
     });
-    let related = Related::beside(related, shown);
-    Some(Finding {
-        rule: draft.rule,
-        certainty: draft.certainty,
-        level,
-        own_level: draft.level,
-        fingerprint,
-        message: draft.message,
-        notes: draft.notes,
-        assumes_block: false,
-        help: draft.help,
-        input,
-        image,
-        offset: at.offset,
-        kernel: at.kernel,
-        function: at.function,
-        location: at.location,
-        line_text: at.line_text,
-        source: at.source,
-        related,
-        has_two_places: draft.has_two_places,
-        sanitizer: draft.sanitizer,
-        steps: Vec::new(),
-        data: draft.data,
-        cause,
-        is_imported: false,
-        suppressed: None,
-    })
+    finding.related = Related::beside(related, shown);
+    Some(finding)
 }
 
 /// A place, with the name of the input that it is in.
@@ -164,50 +144,5 @@ fn source(at: crate::finding::Frame) -> Source {
         at,
         inside: Vec::new(),
         inlined_at: Vec::new(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::compare;
-    use crate::inventory::{ExportedSymbol, InputReport};
-    use crate::patterns::Pattern;
-    use crate::policy::Policy;
-    use crate::settings::Settings;
-
-    /// PTX524.
-    #[test]
-    fn exported_symbols_are_reported_by_pattern() {
-        let policy = Policy {
-            hidden_symbols: ["cub::*", "thrust::*"]
-                .into_iter()
-                .filter_map(|pattern| Pattern::name(pattern).ok())
-                .collect(),
-            ..Policy::default()
-        };
-        let settings = Settings {
-            policy,
-            ..Settings::default()
-        };
-        let told = |names: &[(usize, &str)]| -> Vec<String> {
-            let mut input = InputReport::new("libk.so".to_owned());
-            let symbol = |&(pattern, name): &(usize, &str)| ExportedSymbol {
-                pattern,
-                name: name.to_owned(),
-            };
-            input.exported = names.iter().map(symbol).collect();
-            let findings = compare(&[input], &settings).0.into_iter();
-            findings
-                .map(|finding| format!("{} {}", finding.rule.code, finding.message))
-                .collect()
-        };
-        assert_eq!(told(&[]), [""; 0]);
-        assert_eq!(
-            told(&[(0, "_ZN3cub1fEv"), (0, "_ZN3cub1gEv"), (1, "_ZN6thrust1hEv")]),
-            [
-                "PTX524 it exports 2 symbols that match `cub::*`",
-                "PTX524 it exports `thrust::h()`, which matches `thrust::*`"
-            ]
-        );
     }
 }

@@ -4,20 +4,20 @@ use ptxcheck_analysis::AnalysisOptions;
 
 use crate::assumptions::Assumptions;
 use crate::conditional::SearchScope;
-use crate::finding::Certainty;
+use crate::finding::{Certainty, Finding};
 use crate::launches::Launches;
 use crate::policy::Policy;
 use crate::rule::{Level, Rule, WitnessSearch};
 
-/// The settings of a run that checks need: [`Settings::for_rules`](crate::Settings::for_rules).
+/// The settings of a run that checks need.
 #[derive(Clone, Debug)]
 pub struct RuleSettings<'s> {
-    /// By code, sorted.
-    pub(crate) levels: Vec<RuleLevels>,
+    /// Of all rules, by code, sorted.
+    pub levels: Vec<RuleLevels>,
     /// The scope of each search for witnesses, in the order of [`WitnessSearch::ALL`].
-    pub(crate) searches: [SearchScope; WitnessSearch::ALL.len()],
+    pub searches: [SearchScope; WitnessSearch::ALL.len()],
     /// The options of the analyses: the findings that can be reported.
-    pub(crate) analyses: AnalysisOptions,
+    pub analyses: AnalysisOptions,
     /// The blocks that kernels are launched with.
     pub launches: &'s Launches,
     /// The values of integer parameters of kernels.
@@ -30,20 +30,23 @@ pub struct RuleSettings<'s> {
     pub is_one_program: bool,
     /// They are linked with nothing else.
     pub is_complete: bool,
+    /// The indexes of each kernel that wrap in 32 bits are declared of it.
+    pub find_index_limits: bool,
 }
 
 /// The highest levels that the findings of a rule can have, wherever they are.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct RuleLevels {
-    pub(crate) code: &'static str,
+pub struct RuleLevels {
+    /// The code of the rule.
+    pub code: &'static str,
     /// The level that the rule gives its definite findings.
-    pub(crate) own: Level,
+    pub own: Level,
     /// Of definite findings, by their own level.
-    pub(crate) definite: [Level; 3],
+    pub definite: [Level; 3],
     /// Of conditional ones.
-    pub(crate) conditional: Level,
+    pub conditional: Level,
     /// Of potential ones.
-    pub(crate) potential: Level,
+    pub potential: Level,
 }
 
 impl RuleLevels {
@@ -68,6 +71,11 @@ impl RuleSettings<'_> {
     pub fn level(&self, rule: &Rule, certainty: Certainty, own: Level) -> Level {
         self.levels(rule.code)
             .map_or(Level::Allow, |levels| levels.of(certainty, own))
+    }
+
+    /// The highest level that a finding can have, wherever it is.
+    pub(crate) fn level_of(&self, finding: &Finding) -> Level {
+        self.level(finding.rule, finding.certainty, finding.own_level)
     }
 
     /// True if a finding of `rule` can be reported: a rule that is off need not run.

@@ -203,10 +203,10 @@ pub(crate) fn begin_finding<'r>(
 
 /// Adds the assumption about launches that a finding rests on, after all other notes; a conditional one names its launch.
 pub(crate) fn assumption(draft: &mut Draft, module: &ModuleContext<'_>, kernel: FunctionId, launch: &Launch) {
-    if draft.certainty == Certainty::Conditional {
+    if draft.finding.certainty == Certainty::Conditional {
         return;
     }
-    draft.assumes_block = launch.source == ShapeSource::Assumed;
+    draft.finding.assumes_block = launch.source == ShapeSource::Assumed;
     let mut notes = vec![match (launch.source, launch.shape) {
         (ShapeSource::Required, Some([x, y, z])) => format!("`.reqntid` makes every block {x} × {y} × {z} threads"),
         (ShapeSource::Settings, Some([x, y, z])) => {
@@ -229,7 +229,7 @@ pub(crate) fn assumption(draft: &mut Draft, module: &ModuleContext<'_>, kernel: 
                                   real shape)"
             .to_owned(),
         // A threshold says how many threads they have.
-        _ if draft.data.get("above").is_some() => {
+        _ if draft.finding.data.get("above").is_some() => {
             "blocks are assumed to be one-dimensional".to_owned()
         }
         _ => "blocks are assumed to be one-dimensional, with a multiple of 32 threads (--launch-block X,Y,Z or `.reqntid` \

@@ -157,7 +157,7 @@ impl<'a> Locator<'a> {
 }
 
 /// Frames, innermost first, as the place of a finding: the first that is not in a header of the toolkit is shown.
-pub(crate) fn source_of_frames(mut frames: Vec<Frame>) -> Option<Source> {
+pub fn source_of_frames(mut frames: Vec<Frame>) -> Option<Source> {
     let shown = frames
         .iter()
         .position(|frame| !toolkit::is_header(&frame.file))
@@ -175,7 +175,7 @@ pub(crate) fn source_of_frames(mut frames: Vec<Frame>) -> Option<Source> {
 }
 
 /// The lines and columns of a span in the input's text, and the line that it begins on.
-pub(crate) fn location_and_text_of(
+pub fn location_and_text_of(
     origin: &dyn Origin,
     span: Span,
     name: &str,
@@ -212,7 +212,7 @@ pub(crate) fn location_and_text_of(
 }
 
 /// The order of findings, the same for any number of threads.
-pub(crate) fn sort_findings(findings: &mut [Finding]) {
+pub fn sort_findings(findings: &mut [Finding]) {
     findings.sort_by(|a, b| {
         let key = |finding: &Finding| {
             (

@@ -114,7 +114,7 @@ impl WitnessSearch {
     ];
 
     /// True if it is about accesses of several threads that nothing orders.
-    pub(crate) const fn is_about_accesses(self) -> bool {
+    pub const fn is_about_accesses(self) -> bool {
         matches!(
             self,
             Self::Exchanges | Self::Barriers | Self::LostUpdates | Self::BesideAtomics
@@ -176,9 +176,10 @@ impl Certainties {
     }
 }
 
-/// The rules about the configuration of a run.
-pub(crate) const UNUSED_SETTING: &str = "PTX906";
-pub(crate) const CONTRADICTING_ASSUMPTION: &str = "PTX908";
+/// The rule about settings that match nothing.
+pub const UNUSED_SETTING: &str = "PTX906";
+/// That about assumptions that contradict a kernel.
+pub const CONTRADICTING_ASSUMPTION: &str = "PTX908";
 
 /// One rule. A file in `rules/` holds one as `pub static RULE`, and its check as `CHECK`.
 #[non_exhaustive]
@@ -221,7 +222,7 @@ impl Rule {
     /// A rule of one's own: its definite findings are errors, it makes no potential ones, and it has no other names. The functions below
     /// set everything else.
     ///
-    /// `code` and `name` are what users select it by; codes that begin with `PTX` are ours. A [`Registry`](crate::Registry) takes it with
+    /// `code` and `name` are what users select it by; codes that begin with `PTX` are ours. A [`Registry`](crate::registry::Registry) takes it with
     /// its check.
     #[must_use]
     pub const fn new(code: &'static str, name: &'static str, family: Family, summary: &'static str) -> Self {

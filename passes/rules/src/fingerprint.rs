@@ -38,7 +38,7 @@ impl Hash {
 
 /// From the rule's code, the function's name and the text of the place. Digits after a letter, `%` or `$` (numbers of
 /// registers, labels, local functions) and white space do not count.
-pub(crate) fn of_instruction(code: &str, function: &str, text: &[u8]) -> String {
+pub fn of_instruction(code: &str, function: &str, text: &[u8]) -> String {
     let mut hash = Hash::new();
     hash.add_text(code.as_bytes());
     hash.add_text(function.as_bytes());
@@ -47,38 +47,43 @@ pub(crate) fn of_instruction(code: &str, function: &str, text: &[u8]) -> String 
 }
 
 /// The hash of an instruction's text alone, under the same rules; never 0.
-pub(crate) fn of_text(text: &[u8]) -> u64 {
+pub fn of_text(text: &[u8]) -> u64 {
     let mut hash = Hash::new();
     hash.add_instruction(text);
     hash.0.max(1)
 }
 
 /// The hash of bytes that come piece by piece.
-pub(crate) struct ContentHash(Hash);
+pub struct ContentHash(Hash);
 
-impl ContentHash {
-    pub(crate) const fn new() -> Self {
+impl Default for ContentHash {
+    fn default() -> Self {
         Self(Hash::new())
     }
+}
 
-    pub(crate) fn add(&mut self, bytes: &[u8]) {
+impl ContentHash {
+    /// Adds bytes.
+    pub fn add(&mut self, bytes: &[u8]) {
         bytes.iter().for_each(|&byte| self.0.add_byte(byte));
     }
 
-    pub(crate) const fn number(&self) -> u64 {
+    /// The hash of all bytes that were added.
+    #[must_use]
+    pub const fn number(&self) -> u64 {
         self.0.0
     }
 }
 
 /// From several texts, in their order.
-pub(crate) fn of_texts<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
+pub fn of_texts<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
     let mut hash = Hash::new();
     texts.into_iter().for_each(|text| hash.add_text(text.as_bytes()));
     hash.hex_digits()
 }
 
 /// A fingerprint made unique by an ordinal.
-pub(crate) fn with_ordinal(fingerprint: &str, ordinal: u32) -> String {
+pub fn with_ordinal(fingerprint: &str, ordinal: u32) -> String {
     if ordinal == 0 {
         return fingerprint.to_owned();
     }

@@ -30,7 +30,7 @@ fn main() {
             .find_map(|line| line.trim().strip_prefix("code: \"")?.strip_suffix("\","))
             .unwrap_or_else(|| {
                 panic!(
-                    "{} has no rule: code that rules share lies in src/checking/support",
+                    "{} has no rule: code that rules share lies in src/support",
                     path.display()
                 )
             });

@@ -116,20 +116,11 @@ impl Selector {
     /// [`UnknownSelector`], with the nearest known word if one is near.
     ///
     /// ```
-    /// use ptxcheck_passes::{Selector, Settings, Level};
-    /// use ptxcheck_passes::settings::{Change, LevelSetting};
+    /// use ptxcheck_rules::selector::{Selector, UnknownSelector};
     ///
-    /// let settings = Settings {
-    ///     levels: vec![LevelSetting {
-    ///         selector: Selector::parse("zero-mask")?,
-    ///         level: Level::Allow,
-    ///         change: Change::Set,
-    ///     }],
-    ///     ..Settings::default()
-    /// };
-    /// # assert_eq!(settings.levels[0].selector.to_string(), "PTX407");
+    /// assert_eq!(Selector::parse("zero-mask")?.to_string(), "PTX407");
     /// assert_eq!(Selector::parse("zero-mas").unwrap_err().nearest.as_deref(), Some("zero-mask"));
-    /// # Ok::<(), ptxcheck_passes::settings::UnknownSelector>(())
+    /// # Ok::<(), UnknownSelector>(())
     /// ```
     pub fn parse(text: &str) -> Result<Self, UnknownSelector> {
         Self::parse_in(text, &Registry::default())

@@ -9,7 +9,7 @@ use crate::rules;
 /// The rules of a run, in the order of their codes. By default, ours.
 ///
 /// ```
-/// use ptxcheck_passes::Registry;
+/// use ptxcheck_rules::registry::Registry;
 ///
 /// let registry = Registry::default();
 /// assert_eq!(registry.find("zero-mask").map(|rule| rule.code), Some("PTX407"));
@@ -67,7 +67,9 @@ impl Registry {
     /// [`Refused`], if another rule has its code, name or alias; upper and lower case are equal.
     ///
     /// ```
-    /// use ptxcheck_passes::{Check, Family, Registry, Rule, registry::Refused};
+    /// use ptxcheck_rules::checks::Check;
+    /// use ptxcheck_rules::registry::{Refused, Registry};
+    /// use ptxcheck_rules::rule::{Family, Rule};
     ///
     /// static NAMED: Rule = Rule::new(
     ///     "ACME002",
@@ -78,7 +80,7 @@ impl Registry {
     /// const CHECK: Check = Check::Module(|module, report| {
     ///     for (id, ..) in module.module.bodies() {
     ///         if module.module.function_name(id).len() < 2 {
-    ///             report.definite(ptxcheck_passes::analysis::Place::Function(id), "call it something");
+    ///             report.definite(ptxcheck_rules::context::Place::Function(id), "call it something");
     ///         }
     ///     }
     /// });
@@ -112,7 +114,7 @@ impl Registry {
     }
 
     /// The check of a rule; `None` if it looks at no code.
-    pub(crate) fn check(&self, rule: &Rule) -> Option<Check> {
+    pub fn check(&self, rule: &Rule) -> Option<Check> {
         let mut checks = self.checks();
         checks.find_map(|(known, check)| std::ptr::eq(known, rule).then_some(check))
     }

@@ -42,7 +42,7 @@ pub struct Actor {
 
 impl Finding {
     /// The places that explain it, and those of its steps.
-    pub(crate) fn other_places(&mut self) -> impl Iterator<Item = &mut Related> {
+    pub fn other_places(&mut self) -> impl Iterator<Item = &mut Related> {
         self.related.iter_mut().chain(&mut self.steps)
     }
 }
@@ -131,7 +131,7 @@ impl FromIterator<(&'static str, Value)> for Data {
 
 /// Keeps at most [`MAX_FINDINGS`] findings, the most certain first, and returns the number of dropped ones.
 /// Elements without a certainty are not findings, and stay.
-pub(crate) fn limit<T>(found: &mut Vec<T>, certainty: impl Fn(&T) -> Option<Certainty>) -> usize {
+pub fn limit<T>(found: &mut Vec<T>, certainty: impl Fn(&T) -> Option<Certainty>) -> usize {
     let counts =
         Certainty::ALL.map(|wanted| found.iter().filter(|one| certainty(one) == Some(wanted)).count());
     let all: usize = counts.iter().sum();
@@ -158,12 +158,11 @@ pub(crate) fn limit<T>(found: &mut Vec<T>, certainty: impl Fn(&T) -> Option<Cert
 }
 
 /// The message about so many findings beyond the limit.
-pub(crate) fn left_out(count: usize) -> String {
+pub fn left_out(count: usize) -> String {
     format!("it has {count} findings more than the {MAX_FINDINGS} that are told of one input")
 }
 
-/// The cause of a finding, as far as its other fields do not have it: findings of one cause make one
-/// [`Group`](crate::group::Group).
+/// The cause of a finding, as far as its other fields do not have it: findings of one cause make one group.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Cause {
@@ -258,14 +257,14 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// A definite finding about a whole input, of input 0, which only its message distinguishes from others of its rule.
-    pub(crate) fn of_input(rule: &'static Rule, level: Level, message: String) -> Self {
+    /// A finding of a rule at the level that the rule has, of input 0, about no place, with neither a cause nor a fingerprint.
+    #[must_use]
+    pub fn new(rule: &'static Rule, certainty: Certainty, message: String) -> Self {
         Self {
             rule,
-            certainty: Certainty::Definite,
-            level,
+            certainty,
+            level: rule.definite,
             own_level: rule.definite,
-            fingerprint: fingerprint::of_instruction(rule.code, "", message.as_bytes()),
             message,
             notes: Vec::new(),
             assumes_block: false,
@@ -285,8 +284,29 @@ impl Finding {
             steps: Vec::new(),
             data: Data::default(),
             cause: Cause::default(),
+            fingerprint: String::new(),
             suppressed: None,
         }
+    }
+
+    /// A definite finding about a whole input, of input 0, which only its message distinguishes from others of its rule.
+    #[must_use]
+    pub fn of_input(rule: &'static Rule, level: Level, message: String) -> Self {
+        Self {
+            level,
+            fingerprint: fingerprint::of_instruction(rule.code, "", message.as_bytes()),
+            ..Self::new(rule, Certainty::Definite, message)
+        }
+    }
+
+    /// Sets its place.
+    pub(crate) fn set_place(&mut self, at: Located) {
+        self.function = at.function;
+        self.kernel = at.kernel;
+        self.offset = at.offset;
+        self.location = at.location;
+        self.line_text = at.line_text;
+        self.source = at.source;
     }
 }
 

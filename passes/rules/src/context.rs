@@ -16,7 +16,7 @@ use crate::conditional::{
     self, Conditional, ConditionalBarrier, ConditionalContention, ConditionalCopyFailure,
     ConditionalExchange, ConditionalHang, ConditionalLeaving, SearchScope, Searched, SearchedExchanges,
 };
-use crate::finding::{Actor, Cause, Certainty, Data, Frame, Located, Value, limit};
+use crate::finding::{Actor, Certainty, Finding, Frame, Located, Value, limit};
 use crate::forecast::InputForecast;
 use crate::inventory::{InputReport, Kernel};
 use crate::ir::{Body, Function, FunctionId, Module};
@@ -31,22 +31,6 @@ use crate::sanitizer::Sanitizer;
 use crate::support::variants::VariantWheel;
 
 /// A module under analysis: its analyses, and the settings. All that [`ModuleAnalyses`] answers, it answers.
-///
-/// ```
-/// use ptxcheck_passes::frontend::ptx::{PtxOrigin, lower};
-/// use ptxcheck_passes::{ModuleContext, Settings};
-///
-/// let text = b".version 9.0\n.target sm_90\n.visible .entry k() { ret; }\n";
-/// let tree = ptxcheck_ptx_parser::parse(text)?;
-/// let origin = PtxOrigin::new(&tree);
-/// let module = lower(&tree, &origin);
-/// let settings = Settings::default();
-/// let context = ModuleContext::new(&module, settings.for_rules());
-/// let (kernel, ..) = context.module.bodies().next().unwrap();
-/// assert_eq!(context.function(kernel).cfg().reverse_postorder().len(), 1);
-/// assert!(context.call_graph().calls_of(kernel).is_empty() && context.violations().is_empty());
-/// # Ok::<(), ptxcheck_ptx_parser::SyntaxError>(())
-/// ```
 pub struct ModuleContext<'a> {
     analyses: ModuleAnalyses<'a>,
     conditional: OnceLock<Searched>,
@@ -271,29 +255,17 @@ impl<'a> FunctionContext<'a> {
 /// A finding as a check writes it: places are not yet looked up.
 #[derive(Debug)]
 pub struct Draft<P = Place> {
-    pub(crate) rule: &'static Rule,
-    pub(crate) certainty: Certainty,
-    pub(crate) level: Level,
+    /// The finding without its places.
+    pub(crate) finding: Finding,
     pub(crate) place: P,
-    pub(crate) message: String,
-    pub(crate) notes: Vec<String>,
     /// Notes about the launch that it rests on, which come after all others.
     pub(crate) launch_notes: Vec<String>,
-    /// It rests on an assumption about blocks that nothing states.
-    pub(crate) assumes_block: bool,
-    pub(crate) help: Vec<String>,
     pub(crate) related: Vec<(P, String)>,
     pub(crate) steps: Vec<(P, String, Actor)>,
     /// Index of the related place that has to be fixed, if it is not the place itself.
     pub(crate) to_mend: Option<usize>,
-    pub(crate) cause: Cause,
-    pub(crate) data: Data,
     /// It holds even if the time is over by now.
     pub(crate) is_finished: bool,
-    /// Its related places are shown even on the source line of the finding.
-    pub(crate) has_two_places: bool,
-    /// The tool that sees it happen in a run on a GPU.
-    pub(crate) sanitizer: Option<Sanitizer>,
 }
 
 impl<P> Draft<P> {
@@ -305,13 +277,13 @@ impl<P> Draft<P> {
 
     /// Adds a note: an assumption, a cause.
     pub fn note(&mut self, note: impl Into<String>) -> &mut Self {
-        self.notes.push(note.into());
+        self.finding.notes.push(note.into());
         self
     }
 
     /// Adds advice.
     pub fn help(&mut self, help: impl Into<String>) -> &mut Self {
-        self.help.push(help.into());
+        self.finding.help.push(help.into());
         self
     }
 
@@ -335,32 +307,32 @@ impl<P> Draft<P> {
 
     /// Sets the kind of its message, where the rule has several: a word that is never changed, since fingerprints hold it.
     pub fn kind(&mut self, kind: &'static str) -> &mut Self {
-        self.cause.kind = kind.into();
+        self.finding.cause.kind = kind.into();
         self
     }
 
     /// Says that it is about two instructions, which are both shown even where they are on one line of the source.
     pub(crate) fn about_two_places(&mut self) -> &mut Self {
-        self.has_two_places = true;
+        self.finding.has_two_places = true;
         self
     }
 
     /// Names the tool that sees it happen in a run on a GPU.
     pub fn seen_by(&mut self, sanitizer: Sanitizer) -> &mut Self {
-        self.sanitizer = Some(sanitizer);
+        self.finding.sanitizer = Some(sanitizer);
         self
     }
 
     /// Marks its symbol as the thing to fix: its uses have one cause.
     pub fn caused_by_symbol(&mut self) -> &mut Self {
-        self.cause.is_symbol = true;
+        self.finding.cause.is_symbol = true;
         self
     }
 
     /// Sets the message of several findings with one cause whose own messages differ. Without it, the rule's summary is
     /// theirs.
     pub fn in_general(&mut self, message: impl Into<Cow<'static, str>>) -> &mut Self {
-        self.cause.general = Some(message.into());
+        self.finding.cause.general = Some(message.into());
         self
     }
 
@@ -370,21 +342,21 @@ impl<P> Draft<P> {
         if let Value::Text(text) = &mut value {
             text.truncate(text.floor_char_boundary(MANGLED_NAME_BYTES));
         }
-        self.data.insert(key, value);
+        self.finding.data.insert(key, value);
         self
     }
 
     /// Reports it at a lower level than the rule's other findings.
     pub fn at_most(&mut self, level: Level) -> &mut Self {
-        self.level = self.level.min(level);
+        self.finding.own_level = self.finding.own_level.min(level);
         self
     }
 }
 
 /// Keeps the drafts that the settings want, up to the limit for one input; returns the number of those beyond it.
 pub(crate) fn limit_drafts<P>(drafts: &mut Vec<Draft<P>>, settings: &RuleSettings<'_>) -> usize {
-    drafts.retain(|draft| settings.level(draft.rule, draft.certainty, draft.level) > Level::Allow);
-    limit(drafts, |draft| Some(draft.certainty))
+    drafts.retain(|draft| settings.level_of(&draft.finding) > Level::Allow);
+    limit(drafts, |draft| Some(draft.finding.certainty))
 }
 
 /// All inputs of a run, for the rules that compare images.
@@ -578,23 +550,13 @@ impl<'a, P> Report<'a, P> {
             self.left_out += limit_drafts(self.drafts, settings);
         }
         self.drafts.push(Draft {
-            rule: self.rule,
-            certainty,
-            level: self.rule.definite,
+            finding: Finding::new(self.rule, certainty, message),
             place,
-            message,
-            notes: Vec::new(),
             launch_notes: Vec::new(),
-            assumes_block: false,
-            help: Vec::new(),
             related: Vec::new(),
             steps: Vec::new(),
             to_mend: None,
-            cause: Cause::default(),
-            data: Data::default(),
             is_finished: false,
-            has_two_places: false,
-            sanitizer: None,
         });
         let last = self.drafts.len() - 1;
         &mut self.drafts[last]

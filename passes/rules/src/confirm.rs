@@ -96,17 +96,15 @@ fn shape(sides: &[u64]) -> String {
 mod tests {
     use super::{base, filter};
     use crate::finding::{Certainty, Finding, Value};
-    use crate::rule::Level;
     use crate::rules;
     use crate::sanitizer::Sanitizer;
 
     fn finding(certainty: Certainty, kernel: &str) -> Finding {
         let rule = rules::find("PTX411").unwrap();
         Finding {
-            certainty,
             kernel: Some(kernel.to_owned()),
             sanitizer: Some(Sanitizer::Synccheck),
-            ..Finding::of_input(rule, Level::Warning, String::new())
+            ..Finding::new(rule, certainty, String::new())
         }
     }
 
