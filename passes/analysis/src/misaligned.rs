@@ -23,8 +23,8 @@ use crate::value::{Bits, KnownBits};
 use ptxcheck_ir::ops::Form;
 use ptxcheck_ir::paths::{reached, taken};
 use ptxcheck_ir::{
-    Access, AccessKind, AsyncOp, Asynchronous, BlockId, Body, FunctionId, InstructionId, Op, Register, Space,
-    Special, SymbolId, SymbolKind, Value,
+    Access, AccessKind, AsyncOp, Asynchronous, BlockId, Body, Function, FunctionId, InstructionId, Op,
+    Register, Space, Special, SymbolId, SymbolKind, Value,
 };
 
 /// An access at an address that is not aligned to its size, for any values of the unknown bits.
@@ -52,14 +52,14 @@ pub struct Misaligned {
 
 /// All misaligned accesses of a module, in the order of the input.
 pub(crate) fn find_misaligned_accesses(module: &Shared<'_>) -> Vec<Misaligned> {
-    let mut found = Vec::new();
-    for (id, function, body) in module.module.bodies() {
+    let of_function = |id, function: &Function<'_>, body: &Body<'_>| {
+        let mut found = Vec::new();
         let is_source = |value: &Value| is_source_of_alignment(module, *value);
         if function.is_damaged || !body.values.iter().any(is_source) || module.deadline.is_over_at_step() {
-            continue;
+            return found;
         }
         let Some(mut search) = AlignmentSearch::new(module, id) else {
-            continue;
+            return found;
         };
         for (number, instruction) in body.instructions.iter().enumerate() {
             let at = InstructionId::new(number);
@@ -72,7 +72,9 @@ pub(crate) fn find_misaligned_accesses(module: &Shared<'_>) -> Vec<Misaligned> {
                 }
             }
         }
-    }
+        found
+    };
+    let mut found = module.map_bodies(of_function).concat();
     make_uncalled_potential(module, &mut found);
     found
 }

@@ -27,8 +27,8 @@
 
 mod frame;
 
-use std::cell::{Cell, LazyCell, OnceCell};
-use std::sync::Arc;
+use std::cell::{Cell, OnceCell};
+use std::sync::{Arc, OnceLock};
 
 use ptxcheck_ir::{
     Access, BlockId, Body, Function, FunctionId, InstructionId, Op, RowAddress, Rows, Space, SymbolId, Value,
@@ -144,22 +144,25 @@ pub(crate) fn find_computed_accesses(module: &Shared<'_>) -> Vec<ComputedAccess>
 /// The accesses of a module that are out of bounds or not aligned, by kernel, in the order of the input. Those of a called function are
 /// listed for the first kernel and the first call alone.
 pub(crate) fn find_accesses_out_of_bounds(module: &Shared<'_>) -> Vec<OutOfBoundsAccess> {
+    let ends = OnceLock::new();
+    let screens = OnceLock::new();
+    let of_kernel = |id, function: &Function<'_>, body| {
+        let mut found = Vec::new();
+        if !function.is_kernel() || function.is_damaged || module.deadline.is_over_at_step() {
+            return found;
+        }
+        if let Some((kernel, warps)) = BoundsKernel::new(module, id, function, body, &screens) {
+            kernel.find_in_function(&Frame::of_kernel(module, id, (body, warps)), &mut found);
+        }
+        let ends = || ends.get_or_init(|| functions_that_may_end_threads(module));
+        if !found.is_empty() && may_end_in_call(module, body, ends()) {
+            found.clear();
+        }
+        found
+    };
     let mut outside = Vec::new();
     let mut known_in_callees = FxHashSet::default();
-    let ends = LazyCell::new(|| functions_that_may_end_threads(module));
-    let screens = OnceCell::new();
-    for (id, function, body) in module.module.bodies() {
-        if !function.is_kernel() || function.is_damaged || module.deadline.is_over_at_step() {
-            continue;
-        }
-        let Some((kernel, warps)) = BoundsKernel::new(module, id, function, body, &screens) else {
-            continue;
-        };
-        let mut of_kernel = Vec::new();
-        kernel.find_in_function(&Frame::of_kernel(module, id, (body, warps)), &mut of_kernel);
-        if of_kernel.is_empty() || may_end_in_call(module, body, &ends) {
-            continue;
-        }
+    for of_kernel in module.map_bodies(of_kernel) {
         let is_new = |access: &OutOfBoundsAccess| {
             let Site {
                 function,
@@ -214,7 +217,7 @@ impl Screens {
 struct BoundsKernel<'a, 'm> {
     module: &'a Shared<'m>,
     /// Computed for the first kernel with a call.
-    screens: &'a OnceCell<Screens>,
+    screens: &'a OnceLock<Screens>,
     id: FunctionId,
     function: &'a Function<'m>,
     launch: Launch,
@@ -245,7 +248,7 @@ impl<'a, 'm> BoundsKernel<'a, 'm> {
         id: FunctionId,
         function: &'a Function<'m>,
         body: &'a Body<'m>,
-        screens: &'a OnceCell<Screens>,
+        screens: &'a OnceLock<Screens>,
     ) -> Option<(Self, Warps<'f, 'a, 'm>)> {
         let dynamic = module.dynamic_shared(id).filter(|_| {
             let mut values = body.values.iter();

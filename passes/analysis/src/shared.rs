@@ -5,7 +5,9 @@
 use std::sync::{Arc, Mutex, OnceLock};
 
 use ptxcheck_common::deadline::Deadline;
-use ptxcheck_ir::{Body, Call, Callee, FunctionId, InstructionId, Module, SymbolId, Value};
+use ptxcheck_common::limits::PARALLEL_STATEMENTS;
+use ptxcheck_ir::{Body, Call, Callee, Function, FunctionId, InstructionId, Module, SymbolId, Value};
+use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::call_graph::{CallGraph, CallSite};
@@ -71,6 +73,7 @@ pub struct Shared<'a> {
     pub deadline: &'a Deadline,
     functions: Vec<Analyses<'a>>,
     objects: Arc<ParamObjects<'a>>,
+    is_for_several_threads: OnceLock<bool>,
     has_passed: OnceLock<bool>,
     own_params: OnceLock<OwnParams>,
     call_graph: OnceLock<CallGraph>,
@@ -93,6 +96,7 @@ impl<'a> Shared<'a> {
                 .map(|function| Analyses::new(module, function, deadline, Arc::clone(&objects)))
                 .collect(),
             objects,
+            is_for_several_threads: OnceLock::new(),
             has_passed: OnceLock::new(),
             own_params: OnceLock::new(),
             call_graph: OnceLock::new(),
@@ -101,6 +105,41 @@ impl<'a> Shared<'a> {
             referred_kernels: OnceLock::new(),
             thread_tests: Mutex::default(),
         }
+    }
+
+    /// True if the functions of the module are to be analysed on several threads: it is large, and there are threads.
+    pub(crate) fn is_for_several_threads(&self) -> bool {
+        *self.is_for_several_threads.get_or_init(|| {
+            let sizes = self.module.bodies().map(|(_, _, body)| body.instructions.len());
+            rayon::current_num_threads() > 1 && sizes.sum::<usize>() >= PARALLEL_STATEMENTS
+        })
+    }
+
+    /// The results for all bodies, in the order of the input, made on several threads where that pays. `of` may ask for what a lock keeps
+    /// only if that is made on one thread: a thread that waits for others may begin another body, and come to the same lock.
+    pub(crate) fn map_bodies<T: Send>(
+        &self,
+        of: impl Fn(FunctionId, &'a Function<'a>, &'a Body<'a>) -> T + Sync,
+    ) -> Vec<T> {
+        let bodies = self.module.bodies();
+        let of = |(id, function, body)| of(id, function, body);
+        if self.is_for_several_threads() {
+            let bodies: Vec<_> = bodies.collect();
+            return bodies.into_par_iter().map(of).collect();
+        }
+        bodies.map(of).collect()
+    }
+
+    /// By function: true where `holds` is true of its body.
+    pub(crate) fn marked_functions(
+        &self,
+        holds: impl Fn(FunctionId, &'a Function<'a>, &'a Body<'a>) -> bool + Sync,
+    ) -> Vec<bool> {
+        let mut marked = vec![false; self.module.functions.len()];
+        for (id, holds) in self.map_bodies(|id, function, body| (id, holds(id, function, body))) {
+            marked[id.index()] = holds;
+        }
+        marked
     }
 
     /// The analyses of a function.

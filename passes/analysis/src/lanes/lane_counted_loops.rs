@@ -28,13 +28,11 @@ impl LaneCountedLoops {
     /// barrier; `has_shape`: the shape of some CTA is known.
     #[must_use]
     pub(super) fn new(module: &Shared<'_>, meets: &[bool], has_shape: bool) -> Self {
-        let mut is_in = vec![false; module.module.functions.len()];
-        for (id, _, body) in module.module.bodies() {
-            if meets[id.index()] && !module.deadline.is_over_at_step() {
-                let exits = LoopExitSearch::new(module, id, body, has_shape);
-                is_in[id.index()] = exits.has_counted_loop(meets);
-            }
-        }
+        let mut is_in = module.marked_functions(|id, _, body| {
+            meets[id.index()]
+                && !module.deadline.is_over_at_step()
+                && LoopExitSearch::new(module, id, body, has_shape).has_counted_loop(meets)
+        });
         module.call_graph().mark_callers(&mut is_in);
         Self { is_in }
     }

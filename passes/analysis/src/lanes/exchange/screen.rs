@@ -38,12 +38,11 @@ use ptxcheck_ir::{
 
 /// The kernels that may have an exchange, in the order of the input.
 pub(super) fn suspect_kernels(module: &Shared<'_>) -> Vec<FunctionId> {
-    let mut marked = vec![false; module.module.functions.len()];
-    for (id, function, body) in module.module.bodies() {
-        if module.deadline.is_over_at_step() {
-            return Vec::new();
-        }
-        marked[id.index()] = !function.is_damaged && may_exchange(module, id, body);
+    let marked = module.marked_functions(|id, function, body| {
+        !function.is_damaged && !module.deadline.is_over_at_step() && may_exchange(module, id, body)
+    });
+    if module.deadline.is_over() {
+        return Vec::new();
     }
     kernels_that_call(module, marked)
 }

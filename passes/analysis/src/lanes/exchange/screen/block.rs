@@ -18,7 +18,7 @@ use crate::limits::{MAX_BLOCK_WARPS, MAX_EXCHANGE_INSTRUCTIONS};
 use crate::shared::Shared;
 use crate::threads::Threads;
 use crate::value::{Atom, Terms};
-use ptxcheck_ir::{AccessKind, BlockId, Body, FunctionId, InstructionId, Op, Rare, Space, Value};
+use ptxcheck_ir::{AccessKind, BlockId, Body, Function, FunctionId, InstructionId, Op, Rare, Space, Value};
 
 /// A kernel that may lack a barrier.
 pub(crate) struct BlockSuspect {
@@ -30,24 +30,26 @@ pub(crate) struct BlockSuspect {
 
 /// The kernels that may lack a barrier of the block, in the order of the input.
 pub(crate) fn suspect_kernels(module: &Shared<'_>) -> Vec<BlockSuspect> {
-    let mut marked = vec![false; module.module.functions.len()];
-    let mut warps: FxHashMap<FunctionId, Vec<u32>> = FxHashMap::default();
-    for (id, function, body) in module.module.bodies() {
-        if module.deadline.is_over_at_step() {
-            return Vec::new();
+    let suspect = |id, function: &Function<'_>, body: &_| {
+        if function.is_damaged || module.deadline.is_over_at_step() {
+            return (id, false, None);
         }
-        if function.is_damaged {
-            continue;
-        }
-        marked[id.index()] = may_meet_by_counts(module, id, body);
+        let may_meet = may_meet_by_counts(module, id, body);
         if !may_have_conflict(module, body) {
-            continue;
+            return (id, may_meet, None);
         }
         let search = BlockScreen::new(module, id, body, Compared::Single);
-        if let Some(found) = search.and_then(|mut search| search.meeting_warps()) {
-            marked[id.index()] = true;
-            warps.insert(id, found);
-        }
+        let warps = search.and_then(|mut search| search.meeting_warps());
+        (id, may_meet || warps.is_some(), warps)
+    };
+    let mut marked = vec![false; module.module.functions.len()];
+    let mut warps: FxHashMap<FunctionId, Vec<u32>> = FxHashMap::default();
+    for (id, is_suspect, of_function) in module.map_bodies(suspect) {
+        marked[id.index()] = is_suspect;
+        warps.extend(of_function.map(|of_function| (id, of_function)));
+    }
+    if module.deadline.is_over() {
+        return Vec::new();
     }
     suspects_from_marks(module, marked, &warps)
 }
