@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::fingerprint;
 use crate::limits::MAX_FINDINGS;
-use crate::rule::{Family, Level, Rule};
+use crate::rule::{Level, Rule};
 use crate::sanitizer::Sanitizer;
 
 /// A second place that explains a finding.
@@ -192,7 +192,7 @@ pub struct Suppression {
 
 /// The rule of a finding that was read and has not been given its own.
 fn placeholder_rule() -> &'static Rule {
-    static NAMELESS: Rule = Rule::new("", "", Family::Run, "");
+    static NAMELESS: Rule = Rule::PLAIN;
     &NAMELESS
 }
 

@@ -122,6 +122,16 @@ impl WitnessSearch {
     }
 }
 
+/// A question that analyses answer for one rule alone, if the settings ask for its findings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Question {
+    /// Which addresses are 0.
+    NullAddresses,
+    /// Which lanes call a collective whose mask does not name them: findings about the same call that follow from it are left out.
+    CallersOutsideMask,
+}
+
 /// The certainties that the findings of a rule can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Certainties {
@@ -200,6 +210,8 @@ pub struct Rule {
     pub definite: Level,
     /// The certainties that its findings can have. Those that are not definite are off unless the settings switch them on.
     pub certainties: Certainties,
+    /// The question that analyses answer for it alone; `None` if there is none.
+    pub question: Option<Question>,
 }
 
 impl std::fmt::Debug for Rule {
@@ -209,6 +221,9 @@ impl std::fmt::Debug for Rule {
 }
 
 impl Rule {
+    /// A rule without a code and a name, which states nothing that few rules state: the others say what is different.
+    pub(crate) const PLAIN: Self = Self::new("", "", Family::Run, "");
+
     /// True if it can make findings of this certainty.
     #[must_use]
     pub const fn can_be(&self, certainty: Certainty) -> bool {
@@ -235,6 +250,7 @@ impl Rule {
             summary,
             definite: Level::Error,
             certainties: Certainties::DEFINITE,
+            question: None,
         }
     }
 

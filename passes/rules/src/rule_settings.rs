@@ -7,7 +7,7 @@ use crate::conditional::SearchScope;
 use crate::finding::{Certainty, Finding};
 use crate::launches::Launches;
 use crate::policy::Policy;
-use crate::rule::{Level, Rule, WitnessSearch};
+use crate::rule::{Level, Question, Rule, WitnessSearch};
 
 /// The settings of a run that checks need.
 #[derive(Clone, Debug)]
@@ -39,6 +39,8 @@ pub struct RuleSettings<'s> {
 pub struct RuleLevels {
     /// The code of the rule.
     pub code: &'static str,
+    /// Its question, if it has one.
+    pub question: Option<Question>,
     /// The level that the rule gives its definite findings.
     pub own: Level,
     /// Of definite findings, by their own level.
@@ -88,10 +90,10 @@ impl RuleSettings<'_> {
         })
     }
 
-    /// True if definite findings of the rule with this code are reported.
-    pub(crate) fn is_on(&self, code: &str) -> bool {
-        let levels = self.levels(code);
-        levels.is_some_and(|levels| levels.of(Certainty::Definite, levels.own) > Level::Allow)
+    /// True if definite findings of a rule with this question are reported.
+    pub(crate) fn is_asked(&self, question: Question) -> bool {
+        let mut asking = self.levels.iter().filter(|levels| levels.question == Some(question));
+        asking.any(|levels| levels.of(Certainty::Definite, levels.own) > Level::Allow)
     }
 
     /// The places for which a search for witnesses is made.

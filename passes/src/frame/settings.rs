@@ -16,7 +16,7 @@ use crate::progress::Progress;
 use crate::recompile::Recompile;
 use crate::registry::Registry;
 use crate::report_cache::ReportCache;
-use crate::rule::{Family, Level, Rule, WitnessSearch};
+use crate::rule::{Family, Level, Question, Rule, WitnessSearch};
 use crate::rule_settings::{RuleLevels, RuleSettings};
 use crate::scope::{PathMap, Root, Scope};
 use crate::selector::Subject;
@@ -299,6 +299,7 @@ impl Settings {
                 .map(|certainty| self.level(rule, certainty, rule.definite));
             RuleLevels {
                 code: rule.code,
+                question: rule.question,
                 own: rule.definite,
                 definite,
                 conditional,
@@ -329,7 +330,8 @@ impl Settings {
             .registry
             .rules()
             .any(|rule| rule.family == Family::Space && self.wants(rule));
-        let nulls = self.registry.find("PTX106").and_then(|rule| {
+        let asks_for_nulls = |rule: &&'static Rule| rule.question == Some(Question::NullAddresses);
+        let nulls = self.registry.rules().find(asks_for_nulls).and_then(|rule| {
             [Certainty::Potential, Certainty::Definite]
                 .into_iter()
                 .find(|&certainty| self.level(rule, certainty, rule.definite) > Level::Allow)

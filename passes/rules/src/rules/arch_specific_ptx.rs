@@ -43,12 +43,11 @@ use crate::rule::{Certainties, Family, Level, Rule};
 pub static RULE: Rule = Rule {
     code: "PTX506",
     name: "arch-specific-ptx",
-    aliases: &[],
-    guidelines: &[],
     family: Family::Image,
     summary: "the only PTX beside machine code cannot run on later devices",
     definite: Level::Warning,
     certainties: Certainties::DEFINITE,
+    ..Rule::PLAIN
 };
 
 pub(super) const CHECK: Check = Check::Images(check);

@@ -70,14 +70,13 @@ use crate::support::asynchronous as text;
 pub static RULE: Rule = Rule {
     code: "PTX702",
     name: "async-result-read-early",
-    aliases: &[],
-    guidelines: &[],
     family: Family::Async,
     summary: "what an asynchronous copy brings is read before anything has waited for it",
     definite: Level::Error,
     certainties: Certainties::DEFINITE
         .or_conditional(WitnessSearch::Copies)
         .or_potential(),
+    ..Rule::PLAIN
 };
 
 pub(super) const CHECK: Check = Check::Module(check);

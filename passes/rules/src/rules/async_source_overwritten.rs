@@ -55,14 +55,13 @@ use crate::support::asynchronous as text;
 pub static RULE: Rule = Rule {
     code: "PTX704",
     name: "async-source-overwritten",
-    aliases: &[],
-    guidelines: &[],
     family: Family::Async,
     summary: "shared memory is written while a bulk copy may still be reading it",
     definite: Level::Error,
     certainties: Certainties::DEFINITE
         .or_conditional(WitnessSearch::Copies)
         .or_potential(),
+    ..Rule::PLAIN
 };
 
 pub(super) const CHECK: Check = Check::Module(check);

@@ -52,12 +52,11 @@ use crate::support::lanes;
 pub static RULE: Rule = Rule {
     code: "PTX419",
     name: "barrier-count-mismatch",
-    aliases: &[],
-    guidelines: &[],
     family: Family::Warp,
     summary: "a barrier counts other threads than reach it, or warps wait for each other for ever",
     definite: Level::Error,
     certainties: Certainties::DEFINITE.or_potential(),
+    ..Rule::PLAIN
 };
 
 pub(super) const CHECK: Check = Check::Module(check);

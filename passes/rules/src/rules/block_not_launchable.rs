@@ -42,12 +42,11 @@ use crate::rule::{Certainties, Family, Level, Rule};
 pub static RULE: Rule = Rule {
     code: "PTX522",
     name: "block-not-launchable",
-    aliases: &[],
-    guidelines: &[],
     family: Family::Image,
     summary: "a kernel cannot be launched with the block that the policy requires",
     definite: Level::Error,
     certainties: Certainties::DEFINITE,
+    ..Rule::PLAIN
 };
 
 pub(super) const CHECK: Check = Check::Images(check);

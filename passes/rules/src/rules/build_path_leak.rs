@@ -40,12 +40,11 @@ use crate::rule::{Certainties, Family, Level, Rule};
 pub static RULE: Rule = Rule {
     code: "PTX512",
     name: "build-path-leak",
-    aliases: &[],
-    guidelines: &[],
     family: Family::Image,
     summary: "absolute paths of the build machine are in an image",
     definite: Level::Allow,
     certainties: Certainties::DEFINITE,
+    ..Rule::PLAIN
 };
 
 pub(super) const CHECK: Check = Check::Images(check);

@@ -40,7 +40,7 @@ use crate::analysis::lanes::{LaneFinding, Lanes, Problem, Root};
 use crate::checks::Check;
 use crate::context::{ModuleContext, Report};
 use crate::finding::{Certainty, Value};
-use crate::rule::{Certainties, Family, Level, Rule, WitnessSearch};
+use crate::rule::{Certainties, Family, Level, Question, Rule, WitnessSearch};
 
 use crate::support::lanes as text;
 
@@ -48,7 +48,6 @@ use crate::support::lanes as text;
 pub static RULE: Rule = Rule {
     code: "PTX403",
     name: "caller-not-in-mask",
-    aliases: &[],
     guidelines: &["G-2.3"],
     family: Family::Warp,
     summary: "a lane executes a warp collective whose mask does not name it",
@@ -56,6 +55,8 @@ pub static RULE: Rule = Rule {
     certainties: Certainties::DEFINITE
         .or_conditional(WitnessSearch::Collectives)
         .or_potential(),
+    question: Some(Question::CallersOutsideMask),
+    ..Rule::PLAIN
 };
 
 pub(super) const CHECK: Check = Check::Module(check);

@@ -37,12 +37,11 @@ use crate::support::addresses;
 pub static RULE: Rule = Rule {
     code: "PTX208",
     name: "cluster-address-as-cta",
-    aliases: &[],
-    guidelines: &[],
     family: Family::Space,
     summary: "the shared memory of another CTA is accessed as the own CTA's",
     definite: Level::Error,
     certainties: Certainties::DEFINITE.or_potential(),
+    ..Rule::PLAIN
 };
 
 pub(super) const CHECK: Check = Check::Module(check);

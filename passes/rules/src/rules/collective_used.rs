@@ -34,11 +34,11 @@ pub static RULE: Rule = Rule {
     code: "PTX412",
     name: "collective-used",
     aliases: &["forbidden_call"],
-    guidelines: &[],
     family: Family::Warp,
     summary: "a kernel can reach a warp collective",
     definite: Level::Allow,
     certainties: Certainties::DEFINITE,
+    ..Rule::PLAIN
 };
 
 pub(super) const CHECK: Check = Check::Module(check);

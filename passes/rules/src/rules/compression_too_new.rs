@@ -36,12 +36,11 @@ use crate::rule::{Certainties, Family, Level, Rule};
 pub static RULE: Rule = Rule {
     code: "PTX508",
     name: "compression-too-new",
-    aliases: &[],
-    guidelines: &[],
     family: Family::Image,
     summary: "images are packed in a way that the declared minimum driver cannot unpack",
     definite: Level::Error,
     certainties: Certainties::DEFINITE,
+    ..Rule::PLAIN
 };
 
 pub(super) const CHECK: Check = Check::Images(check);

@@ -34,12 +34,12 @@ use crate::support::addresses;
 pub static RULE: Rule = Rule {
     code: "PTX207",
     name: "constant-memory-store",
-    aliases: &[],
     guidelines: &["G-1.12"],
     family: Family::Space,
     summary: "a store or atomic lands in constant memory",
     definite: Level::Error,
     certainties: Certainties::DEFINITE.or_potential(),
+    ..Rule::PLAIN
 };
 
 pub(super) const CHECK: Check = Check::Module(check);

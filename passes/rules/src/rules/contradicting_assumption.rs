@@ -35,10 +35,9 @@ use crate::rule::{Certainties, Family, Level, Rule};
 pub static RULE: Rule = Rule {
     code: "PTX908",
     name: "contradicting-assumption",
-    aliases: &[],
-    guidelines: &[],
     family: Family::Run,
     summary: "an assumption about a parameter does not fit its kernel",
     definite: Level::Error,
     certainties: Certainties::DEFINITE,
+    ..Rule::PLAIN
 };

@@ -35,12 +35,11 @@ use crate::rule::{Certainties, Family, Level, Rule};
 pub static RULE: Rule = Rule {
     code: "PTX528",
     name: "cuda-library-too-new",
-    aliases: &[],
-    guidelines: &[],
     family: Family::Image,
     summary: "a needed CUDA library is newer than the declared minimum driver can run",
     definite: Level::Error,
     certainties: Certainties::DEFINITE,
+    ..Rule::PLAIN
 };
 
 pub(super) const CHECK: Check = Check::Images(check);

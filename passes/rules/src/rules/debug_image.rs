@@ -34,12 +34,11 @@ use crate::rule::{Certainties, Family, Level, Rule};
 pub static RULE: Rule = Rule {
     code: "PTX507",
     name: "debug-image",
-    aliases: &[],
-    guidelines: &[],
     family: Family::Image,
     summary: "an image is built for debugging",
     definite: Level::Warning,
     certainties: Certainties::DEFINITE,
+    ..Rule::PLAIN
 };
 
 pub(super) const CHECK: Check = Check::Images(check);

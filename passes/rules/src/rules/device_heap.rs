@@ -32,12 +32,11 @@ use crate::support::calls;
 pub static RULE: Rule = Rule {
     code: "PTX607",
     name: "device-heap",
-    aliases: &[],
-    guidelines: &[],
     family: Family::Device,
     summary: "device code uses the heap",
     definite: Level::Allow,
     certainties: Certainties::DEFINITE,
+    ..Rule::PLAIN
 };
 
 pub(super) const CHECK: Check = Check::Module(check);

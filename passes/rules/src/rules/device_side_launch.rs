@@ -31,12 +31,12 @@ use crate::support::calls;
 pub static RULE: Rule = Rule {
     code: "PTX603",
     name: "device-side-launch",
-    aliases: &[],
     guidelines: &["G-S3.2"],
     family: Family::Device,
     summary: "device code launches a kernel",
     definite: Level::Allow,
     certainties: Certainties::DEFINITE,
+    ..Rule::PLAIN
 };
 
 pub(super) const CHECK: Check = Check::Module(check);

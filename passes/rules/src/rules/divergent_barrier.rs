@@ -52,7 +52,6 @@ use crate::support::lanes as text;
 pub static RULE: Rule = Rule {
     code: "PTX411",
     name: "divergent-barrier",
-    aliases: &[],
     guidelines: &["G-1.14"],
     family: Family::Warp,
     summary: "threads of a block skip a barrier that others wait at",
@@ -60,6 +59,7 @@ pub static RULE: Rule = Rule {
     certainties: Certainties::DEFINITE
         .or_conditional(WitnessSearch::Collectives)
         .or_potential(),
+    ..Rule::PLAIN
 };
 
 pub(super) const CHECK: Check = Check::Module(check);

@@ -37,12 +37,11 @@ use crate::support::addresses;
 pub static RULE: Rule = Rule {
     code: "PTX205",
     name: "double-conversion",
-    aliases: &[],
-    guidelines: &[],
     family: Family::Space,
     summary: "an address is converted to or from generic twice",
     definite: Level::Error,
     certainties: Certainties::DEFINITE.or_potential(),
+    ..Rule::PLAIN
 };
 
 pub(super) const CHECK: Check = Check::Module(check);

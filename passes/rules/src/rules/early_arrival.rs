@@ -43,12 +43,11 @@ use crate::support::asynchronous as text;
 pub static RULE: Rule = Rule {
     code: "PTX714",
     name: "early-arrival",
-    aliases: &[],
-    guidelines: &[],
     family: Family::Async,
     summary: "a lane arrives at an mbarrier for its warp before the other lanes have certainly stored",
     definite: Level::Error,
     certainties: Certainties::DEFINITE.or_potential(),
+    ..Rule::PLAIN
 };
 
 pub(super) const CHECK: Check = Check::Module(check);

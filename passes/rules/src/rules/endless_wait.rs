@@ -51,12 +51,11 @@ use crate::support::{lanes as text, witness};
 pub static RULE: Rule = Rule {
     code: "PTX421",
     name: "endless-wait",
-    aliases: &[],
-    guidelines: &[],
     family: Family::Warp,
     summary: "threads of a block wait for ever at a named barrier or for a phase of an mbarrier",
     definite: Level::Error,
     certainties: Certainties::conditional(WitnessSearch::Hangs),
+    ..Rule::PLAIN
 };
 
 pub(super) const CHECK: Check = Check::Module(check);

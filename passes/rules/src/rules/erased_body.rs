@@ -60,12 +60,12 @@ use crate::rule::{Certainties, Family, Level, Rule};
 pub static RULE: Rule = Rule {
     code: "PTX107",
     name: "erased-body",
-    aliases: &[],
     guidelines: &["G-S1.5", "G-S1.6"],
     family: Family::Host,
     summary: "the compiler reached undefined behaviour in a kernel and removed its code",
     definite: Level::Error,
     certainties: Certainties::DEFINITE.or_potential(),
+    ..Rule::PLAIN
 };
 
 pub(super) const CHECK: Check = Check::Linked(check, check_empty_kernels);

@@ -53,12 +53,11 @@ use crate::support::{asynchronous as text, wording};
 pub static RULE: Rule = Rule {
     code: "PTX706",
     name: "expected-bytes-wrong",
-    aliases: &[],
-    guidelines: &[],
     family: Family::Async,
     summary: "copies complete at a barrier in shared memory that does not expect their bytes",
     definite: Level::Error,
     certainties: Certainties::DEFINITE.or_potential(),
+    ..Rule::PLAIN
 };
 
 pub(super) const CHECK: Check = Check::Module(check);

@@ -37,12 +37,11 @@ use crate::rule::{Certainties, Family, Level, Rule};
 pub static RULE: Rule = Rule {
     code: "PTX524",
     name: "exported-symbol",
-    aliases: &[],
-    guidelines: &[],
     family: Family::Image,
     summary: "a library exports a symbol that the policy wants hidden",
     definite: Level::Error,
     certainties: Certainties::DEFINITE,
+    ..Rule::PLAIN
 };
 
 pub(super) const CHECK: Check = Check::Images(check);

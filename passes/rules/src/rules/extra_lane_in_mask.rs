@@ -65,6 +65,7 @@ pub static RULE: Rule = Rule {
     summary: "the mask of a warp collective names lanes that do not take part",
     definite: Level::Error,
     certainties: Certainties::DEFINITE.or_conditional(WitnessSearch::Collectives),
+    ..Rule::PLAIN
 };
 
 pub(super) const CHECK: Check = Check::Module(check);

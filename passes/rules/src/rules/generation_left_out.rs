@@ -44,12 +44,11 @@ use crate::rule::{Certainties, Family, Level, Rule};
 pub static RULE: Rule = Rule {
     code: "PTX527",
     name: "generation-left-out",
-    aliases: &[],
-    guidelines: &[],
     family: Family::Image,
     summary: "newer GPUs load no kernel of a file, and older ones do",
     definite: Level::Warning,
     certainties: Certainties::POTENTIAL,
+    ..Rule::PLAIN
 };
 
 pub(super) const CHECK: Check = Check::Images(check);

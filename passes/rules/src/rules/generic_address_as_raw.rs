@@ -35,12 +35,11 @@ use crate::support::addresses;
 pub static RULE: Rule = Rule {
     code: "PTX204",
     name: "generic-address-as-raw",
-    aliases: &[],
-    guidelines: &[],
     family: Family::Space,
     summary: "a generic address is used where one inside the window of a space is due",
     definite: Level::Error,
     certainties: Certainties::DEFINITE.or_potential(),
+    ..Rule::PLAIN
 };
 
 pub(super) const CHECK: Check = Check::Module(check);

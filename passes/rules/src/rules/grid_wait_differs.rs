@@ -54,12 +54,11 @@ const LEFT_OUT: u64 = 4;
 pub static RULE: Rule = Rule {
     code: "PTX532",
     name: "grid-wait-differs",
-    aliases: &[],
-    guidelines: &[],
     family: Family::Image,
     summary: "a kernel waits for the grids before it in one image of a fat binary and not in another",
     definite: Level::Warning,
     certainties: Certainties::POTENTIAL,
+    ..Rule::PLAIN
 };
 
 pub(super) const CHECK: Check = Check::Images(check);

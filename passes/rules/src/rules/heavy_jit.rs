@@ -35,12 +35,11 @@ use crate::support::forecast::{gpu_list, kernel_names, place};
 pub static RULE: Rule = Rule {
     code: "PTX520",
     name: "heavy-jit",
-    aliases: &[],
-    guidelines: &[],
     family: Family::Image,
     summary: "the driver compiles more when it loads a file than the policy allows",
     definite: Level::Error,
     certainties: Certainties::DEFINITE,
+    ..Rule::PLAIN
 };
 
 pub(super) const CHECK: Check = Check::Images(check);

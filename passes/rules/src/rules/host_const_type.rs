@@ -45,6 +45,7 @@ pub static RULE: Rule = Rule {
     summary: "device code reads a constant of the host that is no number",
     definite: Level::Error,
     certainties: Certainties::DEFINITE,
+    ..Rule::PLAIN
 };
 
 pub(super) const CHECK: Check = Check::Module(check);

@@ -49,6 +49,7 @@ pub static RULE: Rule = Rule {
     summary: "device code reads a constant of the host whose value is not known there",
     definite: Level::Error,
     certainties: Certainties::DEFINITE.or_potential(),
+    ..Rule::PLAIN
 };
 
 pub(super) const CHECK: Check = Check::Module(check);

@@ -44,6 +44,7 @@ pub static RULE: Rule = Rule {
     summary: "device code reads a volatile constant of the host",
     definite: Level::Error,
     certainties: Certainties::DEFINITE.or_potential(),
+    ..Rule::PLAIN
 };
 
 pub(super) const CHECK: Check = Check::Module(check);

@@ -37,12 +37,12 @@ use crate::support::symbols;
 pub static RULE: Rule = Rule {
     code: "PTX108",
     name: "host-runtime-reference",
-    aliases: &[],
     guidelines: &["G-S1.3", "G-1.13"],
     family: Family::Host,
     summary: "device code refers to the C++ runtime of the host",
     definite: Level::Error,
     certainties: Certainties::DEFINITE.or_potential(),
+    ..Rule::PLAIN
 };
 
 pub(super) const CHECK: Check = Check::Images(check);

@@ -58,6 +58,7 @@ pub static RULE: Rule = Rule {
     summary: "device code refers to a variable of the host",
     definite: Level::Error,
     certainties: Certainties::DEFINITE.or_potential(),
+    ..Rule::PLAIN
 };
 
 pub(super) const CHECK: Check = Check::Linked(check_module, check_link_set);

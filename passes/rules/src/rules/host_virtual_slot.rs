@@ -39,12 +39,12 @@ use crate::rule::{Certainties, Family, Level, Rule};
 pub static RULE: Rule = Rule {
     code: "PTX109",
     name: "host-virtual-slot",
-    aliases: &[],
     guidelines: &["G-3.1", "G-4.3"],
     family: Family::Host,
     summary: "a table of virtual functions has an empty slot",
     definite: Level::Warning,
     certainties: Certainties::POTENTIAL,
+    ..Rule::PLAIN
 };
 
 pub(super) const CHECK: Check = Check::Module(check);

@@ -36,12 +36,11 @@ use crate::rule::{Certainties, Family, Level, Rule};
 pub static RULE: Rule = Rule {
     code: "PTX513",
     name: "image-not-64-bit",
-    aliases: &[],
-    guidelines: &[],
     family: Family::Image,
     summary: "an image is for 32-bit addresses",
     definite: Level::Error,
     certainties: Certainties::DEFINITE,
+    ..Rule::PLAIN
 };
 
 pub(super) const CHECK: Check = Check::Images(check);

@@ -31,12 +31,12 @@ use crate::rule::{Certainties, Family, Level, Rule};
 pub static RULE: Rule = Rule {
     code: "PTX606",
     name: "inline-assembly",
-    aliases: &[],
     guidelines: &["G-S1.2"],
     family: Family::Device,
     summary: "device code has inline assembly",
     definite: Level::Allow,
     certainties: Certainties::DEFINITE,
+    ..Rule::PLAIN
 };
 
 pub(super) const CHECK: Check = Check::Function(check);

@@ -26,10 +26,9 @@ use crate::rule::{Certainties, Family, Level, Rule};
 pub static RULE: Rule = Rule {
     code: "PTX904",
     name: "internal-error",
-    aliases: &[],
-    guidelines: &[],
     family: Family::Run,
     summary: "the analysis of an input failed",
     definite: Level::Error,
     certainties: Certainties::DEFINITE,
+    ..Rule::PLAIN
 };

@@ -67,12 +67,11 @@ use crate::support::{asynchronous as text, wording};
 pub static RULE: Rule = Rule {
     code: "PTX707",
     name: "invalid-async-operand",
-    aliases: &[],
-    guidelines: &[],
     family: Family::Async,
     summary: "a size, count or address of an asynchronous operation is not allowed",
     definite: Level::Error,
     certainties: Certainties::DEFINITE.or_potential(),
+    ..Rule::PLAIN
 };
 
 pub(super) const CHECK: Check = Check::Module(check);

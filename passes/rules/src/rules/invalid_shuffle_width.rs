@@ -49,6 +49,7 @@ pub static RULE: Rule = Rule {
     summary: "the width of a shuffle is not a power of two up to 32",
     definite: Level::Error,
     certainties: Certainties::DEFINITE.or_potential(),
+    ..Rule::PLAIN
 };
 
 pub(super) const CHECK: Check = Check::Module(check);

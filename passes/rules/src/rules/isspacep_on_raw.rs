@@ -37,12 +37,11 @@ use crate::support::addresses;
 pub static RULE: Rule = Rule {
     code: "PTX209",
     name: "isspacep-on-raw",
-    aliases: &[],
-    guidelines: &[],
     family: Family::Space,
     summary: "a test of an address's space that can't be right",
     definite: Level::Error,
     certainties: Certainties::DEFINITE.or_potential(),
+    ..Rule::PLAIN
 };
 
 pub(super) const CHECK: Check = Check::Module(check);

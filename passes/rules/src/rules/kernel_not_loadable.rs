@@ -42,12 +42,11 @@ use crate::support::forecast::{forms, gpu_list, kernel_names, place};
 pub static RULE: Rule = Rule {
     code: "PTX514",
     name: "kernel-not-loadable",
-    aliases: &[],
-    guidelines: &[],
     family: Family::Image,
     summary: "a kernel does not load on a GPU that the policy names",
     definite: Level::Error,
     certainties: Certainties::DEFINITE,
+    ..Rule::PLAIN
 };
 
 pub(super) const CHECK: Check = Check::Images(check);

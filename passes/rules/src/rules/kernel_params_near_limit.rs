@@ -35,12 +35,11 @@ use crate::support::wording;
 pub static RULE: Rule = Rule {
     code: "PTX303",
     name: "kernel-params-near-limit",
-    aliases: &[],
-    guidelines: &[],
     family: Family::Params,
     summary: "the parameters of a kernel take most of what can be passed",
     definite: Level::Allow,
     certainties: Certainties::DEFINITE,
+    ..Rule::PLAIN
 };
 
 pub(super) const CHECK: Check = Check::Module(check);

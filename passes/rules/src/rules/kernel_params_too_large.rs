@@ -39,12 +39,11 @@ use crate::support::wording;
 pub static RULE: Rule = Rule {
     code: "PTX301",
     name: "kernel-params-too-large",
-    aliases: &[],
-    guidelines: &[],
     family: Family::Params,
     summary: "the parameters of a kernel exceed what its target and PTX version can pass",
     definite: Level::Error,
     certainties: Certainties::DEFINITE,
+    ..Rule::PLAIN
 };
 
 pub(super) const CHECK: Check = Check::Module(check);

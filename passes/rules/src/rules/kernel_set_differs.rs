@@ -52,12 +52,12 @@ use crate::rule::{Certainties, Family, Level, Rule};
 pub static RULE: Rule = Rule {
     code: "PTX502",
     name: "kernel-set-differs",
-    aliases: &[],
     guidelines: &["G-1.10"],
     family: Family::Image,
     summary: "a kernel is in one image of a fat binary and not in another",
     definite: Level::Warning,
     certainties: Certainties::POTENTIAL,
+    ..Rule::PLAIN
 };
 
 pub(super) const CHECK: Check = Check::Images(check);

@@ -60,12 +60,12 @@ use crate::support::symbols;
 pub static RULE: Rule = Rule {
     code: "PTX503",
     name: "kernel-signature-differs",
-    aliases: &[],
     guidelines: &["G-1.10"],
     family: Family::Image,
     summary: "a kernel or variable is declared differently in two images, or in two modules of a link",
     definite: Level::Error,
     certainties: Certainties::DEFINITE,
+    ..Rule::PLAIN
 };
 
 pub(super) const CHECK: Check = Check::Images(check);

@@ -47,12 +47,12 @@ const TUNED: [&str; 2] = ["cub", "thrust"];
 pub static RULE: Rule = Rule {
     code: "PTX510",
     name: "launch-bounds-differ",
-    aliases: &[],
     guidelines: &["G-4.4"],
     family: Family::Image,
     summary: "the launch bounds of a kernel differ between the images of a fat binary",
     definite: Level::Warning,
     certainties: Certainties::POTENTIAL,
+    ..Rule::PLAIN
 };
 
 pub(super) const CHECK: Check = Check::Images(check);

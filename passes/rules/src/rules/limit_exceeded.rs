@@ -30,10 +30,9 @@ use crate::rule::{Certainties, Family, Level, Rule};
 pub static RULE: Rule = Rule {
     code: "PTX903",
     name: "limit-exceeded",
-    aliases: &[],
-    guidelines: &[],
     family: Family::Run,
     summary: "an input exceeds a limit of the checker",
     definite: Level::Error,
     certainties: Certainties::DEFINITE,
+    ..Rule::PLAIN
 };

@@ -36,12 +36,11 @@ use crate::rule::{Certainties, Family, Level, Rule};
 pub static RULE: Rule = Rule {
     code: "PTX530",
     name: "line-information",
-    aliases: &[],
-    guidelines: &[],
     family: Family::Image,
     summary: "images hold source lines",
     definite: Level::Allow,
     certainties: Certainties::DEFINITE,
+    ..Rule::PLAIN
 };
 
 pub(super) const CHECK: Check = Check::Images(check);

@@ -42,12 +42,11 @@ use crate::support::addresses;
 pub static RULE: Rule = Rule {
     code: "PTX206",
     name: "local-address-escape",
-    aliases: &[],
-    guidelines: &[],
     family: Family::Space,
     summary: "the address of a local object is stored where other threads see it",
     definite: Level::Warning,
     certainties: Certainties::DEFINITE.or_potential(),
+    ..Rule::PLAIN
 };
 
 pub(super) const CHECK: Check = Check::Module(check);

@@ -65,12 +65,11 @@ use crate::support::{contention as words, lanes as text};
 pub static RULE: Rule = Rule {
     code: "PTX417",
     name: "lost-update",
-    aliases: &[],
-    guidelines: &[],
     family: Family::Warp,
     summary: "threads update one place in global memory without atomics, and one may undo what another did",
     definite: Level::Warning,
     certainties: Certainties::conditional(WitnessSearch::LostUpdates).or_potential(),
+    ..Rule::PLAIN
 };
 
 pub(super) const CHECK: Check = Check::Module(check);

@@ -42,12 +42,12 @@ use crate::support::lanes as text;
 pub static RULE: Rule = Rule {
     code: "PTX413",
     name: "mask-exceeds-block",
-    aliases: &[],
     guidelines: &["G-2.1"],
     family: Family::Warp,
     summary: "the mask of a warp collective names lanes that the block does not have",
     definite: Level::Allow,
     certainties: Certainties::DEFINITE.or_potential(),
+    ..Rule::PLAIN
 };
 
 pub(super) const CHECK: Check = Check::Module(check);

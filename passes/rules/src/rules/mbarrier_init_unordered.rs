@@ -63,12 +63,11 @@ use crate::support::asynchronous as text;
 pub static RULE: Rule = Rule {
     code: "PTX709",
     name: "mbarrier-init-unordered",
-    aliases: &[],
-    guidelines: &[],
     family: Family::Async,
     summary: "a barrier in shared memory is used by others that nothing makes wait for its initialisation",
     definite: Level::Error,
     certainties: Certainties::DEFINITE.or_potential(),
+    ..Rule::PLAIN
 };
 
 pub(super) const CHECK: Check = Check::Module(check);

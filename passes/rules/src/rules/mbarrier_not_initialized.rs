@@ -56,12 +56,11 @@ use crate::support::asynchronous as text;
 pub static RULE: Rule = Rule {
     code: "PTX705",
     name: "mbarrier-not-initialized",
-    aliases: &[],
-    guidelines: &[],
     family: Family::Async,
     summary: "a barrier in shared memory is used that nothing initialises",
     definite: Level::Error,
     certainties: Certainties::DEFINITE.or_potential(),
+    ..Rule::PLAIN
 };
 
 pub(super) const CHECK: Check = Check::Module(check);

@@ -96,14 +96,13 @@ use crate::support::{addresses, lanes as text, witness};
 pub static RULE: Rule = Rule {
     code: "PTX416",
     name: "missing-block-barrier",
-    aliases: &[],
-    guidelines: &[],
     family: Family::Warp,
     summary: "threads of different warps access the same shared memory, and no barrier orders them",
     definite: Level::Warning,
     certainties: Certainties::DEFINITE
         .or_conditional(WitnessSearch::Barriers)
         .or_potential(),
+    ..Rule::PLAIN
 };
 
 pub(super) const CHECK: Check = Check::Module(check);

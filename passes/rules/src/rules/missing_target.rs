@@ -50,12 +50,11 @@ const REGISTERED: &str = ".nv_fatbin";
 pub static RULE: Rule = Rule {
     code: "PTX501",
     name: "missing-target",
-    aliases: &[],
-    guidelines: &[],
     family: Family::Image,
     summary: "a kernel has no image for a target that the policy requires",
     definite: Level::Error,
     certainties: Certainties::DEFINITE,
+    ..Rule::PLAIN
 };
 
 pub(super) const CHECK: Check = Check::Images(check);

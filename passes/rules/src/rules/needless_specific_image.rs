@@ -42,12 +42,11 @@ const FIRST_FAMILY: u32 = 100;
 pub static RULE: Rule = Rule {
     code: "PTX518",
     name: "needless-specific-image",
-    aliases: &[],
-    guidelines: &[],
     family: Family::Image,
     summary: "machine code for one architecture alone uses nothing that its family lacks",
     definite: Level::Warning,
     certainties: Certainties::DEFINITE,
+    ..Rule::PLAIN
 };
 
 pub(super) const CHECK: Check = Check::Images(check);

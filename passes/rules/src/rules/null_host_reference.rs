@@ -44,7 +44,7 @@ use crate::analysis::provenance::{Effect, Use, Violation, ViolationKind};
 use crate::checks::Check;
 use crate::context::{ModuleContext, Place, Report};
 use crate::names;
-use crate::rule::{Certainties, Family, Level, Rule};
+use crate::rule::{Certainties, Family, Level, Question, Rule};
 use crate::sanitizer::Sanitizer;
 use crate::support::addresses;
 
@@ -58,6 +58,8 @@ pub static RULE: Rule = Rule {
     summary: "device code accesses or calls address 0, which nvcc puts where it named an entity of the host",
     definite: Level::Error,
     certainties: Certainties::DEFINITE.or_potential(),
+    question: Some(Question::NullAddresses),
+    ..Rule::PLAIN
 };
 
 pub(super) const CHECK: Check = Check::Module(check);

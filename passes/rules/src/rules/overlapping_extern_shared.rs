@@ -41,12 +41,11 @@ use crate::analysis::shared_arrays::{ArrayUses, MAX_ARRAYS};
 pub static RULE: Rule = Rule {
     code: "PTX605",
     name: "overlapping-extern-shared",
-    aliases: &[],
-    guidelines: &[],
     family: Family::Device,
     summary: "a kernel uses two dynamic shared arrays, which are the same memory",
     definite: Level::Warning,
     certainties: Certainties::DEFINITE,
+    ..Rule::PLAIN
 };
 
 pub(super) const CHECK: Check = Check::Module(check);

@@ -45,12 +45,11 @@ use crate::rule::{Certainties, Family, Level, Rule};
 pub static RULE: Rule = Rule {
     code: "PTX531",
     name: "package-limit",
-    aliases: &[],
-    guidelines: &[],
     family: Family::Image,
     summary: "a package or a file in it is not as the policy allows",
     definite: Level::Error,
     certainties: Certainties::DEFINITE,
+    ..Rule::PLAIN
 };
 
 pub(super) const CHECK: Check = Check::Images(check);

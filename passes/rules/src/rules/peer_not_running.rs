@@ -64,12 +64,11 @@ use crate::support::asynchronous as text;
 pub static RULE: Rule = Rule {
     code: "PTX711",
     name: "peer-not-running",
-    aliases: &[],
-    guidelines: &[],
     family: Family::Async,
     summary: "another CTA of the cluster is accessed that may not have started, or may have ended",
     definite: Level::Error,
     certainties: Certainties::DEFINITE.or_potential(),
+    ..Rule::PLAIN
 };
 
 pub(super) const CHECK: Check = Check::Module(check);

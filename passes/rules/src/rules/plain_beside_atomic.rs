@@ -58,12 +58,11 @@ use crate::support::{contention as words, lanes as text};
 pub static RULE: Rule = Rule {
     code: "PTX418",
     name: "plain-beside-atomic",
-    aliases: &[],
-    guidelines: &[],
     family: Family::Warp,
     summary: "a plain access to global memory that atomics of other threads change at the same time",
     definite: Level::Warning,
     certainties: Certainties::conditional(WitnessSearch::BesideAtomics).or_potential(),
+    ..Rule::PLAIN
 };
 
 pub(super) const CHECK: Check = Check::Module(check);

@@ -37,12 +37,12 @@ use crate::support::wording;
 pub static RULE: Rule = Rule {
     code: "PTX304",
     name: "polymorphic-kernel-param",
-    aliases: &[],
     guidelines: &["G-4.3"],
     family: Family::Params,
     summary: "a virtual function of an object that a kernel takes by value is called",
     definite: Level::Error,
     certainties: Certainties::POTENTIAL,
+    ..Rule::PLAIN
 };
 
 pub(super) const CHECK: Check = Check::Function(check);

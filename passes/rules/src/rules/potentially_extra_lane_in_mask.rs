@@ -48,6 +48,7 @@ pub static RULE: Rule = Rule {
     summary: "the mask of a warp collective names lanes that may not take part",
     definite: Level::Error,
     certainties: Certainties::POTENTIAL,
+    ..Rule::PLAIN
 };
 
 pub(super) const CHECK: Check = Check::Module(check);

@@ -34,12 +34,11 @@ use crate::rule::{Certainties, Family, Level, Rule};
 pub static RULE: Rule = Rule {
     code: "PTX604",
     name: "printf-arguments",
-    aliases: &[],
-    guidelines: &[],
     family: Family::Device,
     summary: "`printf` has more arguments than device code prints",
     definite: Level::Warning,
     certainties: Certainties::DEFINITE,
+    ..Rule::PLAIN
 };
 
 pub(super) const CHECK: Check = Check::Function(check);

@@ -82,14 +82,13 @@ use crate::support::asynchronous as text;
 pub static RULE: Rule = Rule {
     code: "PTX701",
     name: "proxy-fence-missing",
-    aliases: &[],
-    guidelines: &[],
     family: Family::Async,
     summary: "the hardware reads shared memory that ordinary stores wrote, with no proxy fence in between",
     definite: Level::Error,
     certainties: Certainties::DEFINITE
         .or_conditional(WitnessSearch::Copies)
         .or_potential(),
+    ..Rule::PLAIN
 };
 
 pub(super) const CHECK: Check = Check::Module(check);

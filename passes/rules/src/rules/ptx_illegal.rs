@@ -42,12 +42,11 @@ use crate::rule::{Certainties, Family, Level, Rule};
 pub static RULE: Rule = Rule {
     code: "PTX516",
     name: "ptx-illegal",
-    aliases: &[],
-    guidelines: &[],
     family: Family::Image,
     summary: "PTX has an instruction that its own target or version does not have",
     definite: Level::Error,
     certainties: Certainties::DEFINITE,
+    ..Rule::PLAIN
 };
 
 pub(super) const CHECK: Check = Check::Images(check);

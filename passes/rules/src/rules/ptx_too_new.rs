@@ -38,12 +38,11 @@ use crate::rule::{Certainties, Family, Level, Rule};
 pub static RULE: Rule = Rule {
     code: "PTX505",
     name: "ptx-too-new",
-    aliases: &[],
-    guidelines: &[],
     family: Family::Image,
     summary: "PTX is newer than the declared minimum driver can load",
     definite: Level::Error,
     certainties: Certainties::DEFINITE,
+    ..Rule::PLAIN
 };
 
 pub(super) const CHECK: Check = Check::Images(check);

@@ -38,12 +38,11 @@ use crate::rule::{Certainties, Family, Level, Rule};
 pub static RULE: Rule = Rule {
     code: "PTX526",
     name: "ratchet-exceeded",
-    aliases: &[],
-    guidelines: &[],
     family: Family::Image,
     summary: "a figure of the release is worse than the one that was pinned",
     definite: Level::Error,
     certainties: Certainties::DEFINITE,
+    ..Rule::PLAIN
 };
 
 pub(super) const CHECK: Check = Check::Images(check);

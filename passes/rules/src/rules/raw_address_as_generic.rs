@@ -36,12 +36,11 @@ use crate::support::addresses;
 pub static RULE: Rule = Rule {
     code: "PTX203",
     name: "raw-address-as-generic",
-    aliases: &[],
-    guidelines: &[],
     family: Family::Space,
     summary: "an address that was never converted to generic is used as a generic one",
     definite: Level::Error,
     certainties: Certainties::DEFINITE.or_potential(),
+    ..Rule::PLAIN
 };
 
 pub(super) const CHECK: Check = Check::Module(check);

@@ -44,12 +44,11 @@ use crate::support::asynchronous as text;
 pub static RULE: Rule = Rule {
     code: "PTX713",
     name: "read-before-grid-wait",
-    aliases: &[],
-    guidelines: &[],
     family: Family::Async,
     summary: "global memory is accessed before the wait for the kernel that may write it",
     definite: Level::Warning,
     certainties: Certainties::POTENTIAL,
+    ..Rule::PLAIN
 };
 
 pub(super) const CHECK: Check = Check::Module(check);

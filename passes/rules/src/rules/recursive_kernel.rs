@@ -39,12 +39,11 @@ const NAMED: usize = 8;
 pub static RULE: Rule = Rule {
     code: "PTX601",
     name: "recursive-kernel",
-    aliases: &[],
-    guidelines: &[],
     family: Family::Device,
     summary: "a kernel is part of a cycle of calls",
     definite: Level::Error,
     certainties: Certainties::DEFINITE,
+    ..Rule::PLAIN
 };
 
 pub(super) const CHECK: Check = Check::Module(check);

@@ -66,12 +66,12 @@ const REGISTERED: &str = ".nv_fatbin";
 pub static RULE: Rule = Rule {
     code: "PTX504",
     name: "registered-symbol-missing",
-    aliases: &[],
     guidelines: &["G-1.10"],
     family: Family::Image,
     summary: "host code registers what no image defines, or launches what it does not register",
     definite: Level::Error,
     certainties: Certainties::DEFINITE.or_potential(),
+    ..Rule::PLAIN
 };
 
 pub(super) const CHECK: Check = Check::Images(check);

@@ -47,12 +47,11 @@ use crate::rule::{Certainties, Family, Level, Rule};
 pub static RULE: Rule = Rule {
     code: "PTX521",
     name: "resource-budget",
-    aliases: &[],
-    guidelines: &[],
     family: Family::Image,
     summary: "machine code of a kernel takes more registers, memory or code than the policy allows",
     definite: Level::Error,
     certainties: Certainties::DEFINITE,
+    ..Rule::PLAIN
 };
 
 pub(super) const CHECK: Check = Check::Images(check);

@@ -53,12 +53,11 @@ const MAX_SHOWN: usize = 4;
 pub static RULE: Rule = Rule {
     code: "PTX420",
     name: "setmaxnreg-misuse",
-    aliases: &[],
-    guidelines: &[],
     family: Family::Warp,
     summary: "`setmaxnreg` asks for more registers than a block has, or is wrong for the warps that execute it",
     definite: Level::Error,
     certainties: Certainties::DEFINITE.or_potential(),
+    ..Rule::PLAIN
 };
 
 pub(super) const CHECK: Check = Check::Module(check);

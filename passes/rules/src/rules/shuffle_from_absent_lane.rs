@@ -52,7 +52,6 @@ use crate::support::lanes as text;
 pub static RULE: Rule = Rule {
     code: "PTX404",
     name: "shuffle-from-absent-lane",
-    aliases: &[],
     guidelines: &["G-2.3"],
     family: Family::Warp,
     summary: "a shuffle reads a lane that does not take part",
@@ -60,6 +59,7 @@ pub static RULE: Rule = Rule {
     certainties: Certainties::DEFINITE
         .or_conditional(WitnessSearch::Collectives)
         .or_potential(),
+    ..Rule::PLAIN
 };
 
 pub(super) const CHECK: Check = Check::Module(check);

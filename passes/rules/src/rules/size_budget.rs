@@ -41,12 +41,11 @@ use crate::rule::{Certainties, Family, Level, Rule};
 pub static RULE: Rule = Rule {
     code: "PTX511",
     name: "size-budget",
-    aliases: &[],
-    guidelines: &[],
     family: Family::Image,
     summary: "the images of a file exceed the size that the policy allows",
     definite: Level::Error,
     certainties: Certainties::DEFINITE,
+    ..Rule::PLAIN
 };
 
 pub(super) const CHECK: Check = Check::Images(check);

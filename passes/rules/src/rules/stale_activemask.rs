@@ -41,12 +41,12 @@ use crate::support::lanes as text;
 pub static RULE: Rule = Rule {
     code: "PTX410",
     name: "stale-activemask",
-    aliases: &[],
     guidelines: &["G-2.1"],
     family: Family::Warp,
     summary: "a mask from `__activemask()` is used after lanes may have left",
     definite: Level::Error,
     certainties: Certainties::POTENTIAL,
+    ..Rule::PLAIN
 };
 
 pub(super) const CHECK: Check = Check::Module(check);

@@ -82,14 +82,13 @@ use crate::support::{addresses, lanes, threshold, witness, wording};
 pub static RULE: Rule = Rule {
     code: "PTX211",
     name: "static-out-of-bounds",
-    aliases: &[],
-    guidelines: &[],
     family: Family::Space,
     summary: "a known offset lies outside its object, or is misaligned for the access",
     definite: Level::Warning,
     certainties: Certainties::DEFINITE
         .or_conditional(WitnessSearch::Bounds)
         .or_potential(),
+    ..Rule::PLAIN
 };
 
 pub(super) const CHECK: Check = Check::Module(check);

@@ -42,12 +42,11 @@ use crate::support::forecast::{gpu_list, kernel_names, place};
 pub static RULE: Rule = Rule {
     code: "PTX515",
     name: "stub-loaded",
-    aliases: &[],
-    guidelines: &[],
     family: Family::Image,
     summary: "a kernel has no body in the image that a GPU of the policy loads",
     definite: Level::Warning,
     certainties: Certainties::DEFINITE,
+    ..Rule::PLAIN
 };
 
 pub(super) const CHECK: Check = Check::Images(check);

@@ -51,12 +51,11 @@ use crate::support::wording;
 pub static RULE: Rule = Rule {
     code: "PTX414",
     name: "swapped-mask",
-    aliases: &[],
-    guidelines: &[],
     family: Family::Warp,
     summary: "the member mask and the value of a warp collective have changed places",
     definite: Level::Warning,
     certainties: Certainties::DEFINITE.or_potential(),
+    ..Rule::PLAIN
 };
 
 pub(super) const CHECK: Check = Check::Module(check);

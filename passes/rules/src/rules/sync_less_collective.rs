@@ -36,12 +36,11 @@ use crate::rule::{Certainties, Family, Level, Rule};
 pub static RULE: Rule = Rule {
     code: "PTX408",
     name: "sync-less-collective",
-    aliases: &[],
-    guidelines: &[],
     family: Family::Warp,
     summary: "a shuffle or vote without `.sync` for sm_70 or newer",
     definite: Level::Error,
     certainties: Certainties::DEFINITE,
+    ..Rule::PLAIN
 };
 
 pub(super) const CHECK: Check = Check::Module(check);

@@ -31,10 +31,9 @@ use crate::rule::{Certainties, Family, Level, Rule};
 pub static RULE: Rule = Rule {
     code: "PTX902",
     name: "syntax-error",
-    aliases: &[],
-    guidelines: &[],
     family: Family::Run,
     summary: "the text of a module is malformed",
     definite: Level::Error,
     certainties: Certainties::DEFINITE,
+    ..Rule::PLAIN
 };

@@ -48,12 +48,11 @@ use crate::support::asynchronous as text;
 pub static RULE: Rule = Rule {
     code: "PTX712",
     name: "tensor-access-not-waited",
-    aliases: &[],
-    guidelines: &[],
     family: Family::Async,
     summary: "an access to tensor memory is not waited for before others are told of it",
     definite: Level::Error,
     certainties: Certainties::DEFINITE.or_potential(),
+    ..Rule::PLAIN
 };
 
 pub(super) const CHECK: Check = Check::Module(check);

@@ -49,12 +49,11 @@ use crate::support::asynchronous as text;
 pub static RULE: Rule = Rule {
     code: "PTX708",
     name: "tensor-map-in-local-memory",
-    aliases: &[],
-    guidelines: &[],
     family: Family::Async,
     summary: "a tensor copy is given a tensor map in local or shared memory",
     definite: Level::Error,
     certainties: Certainties::DEFINITE.or_potential(),
+    ..Rule::PLAIN
 };
 
 pub(super) const CHECK: Check = Check::Module(check);

@@ -45,12 +45,11 @@ use crate::support::asynchronous as text;
 pub static RULE: Rule = Rule {
     code: "PTX710",
     name: "tensor-memory-leak",
-    aliases: &[],
-    guidelines: &[],
     family: Family::Async,
     summary: "a kernel allocates tensor memory and does not free it, or not all of it",
     definite: Level::Error,
     certainties: Certainties::DEFINITE.or_potential(),
+    ..Rule::PLAIN
 };
 
 pub(super) const CHECK: Check = Check::Module(check);

@@ -43,12 +43,11 @@ const NAMED: usize = 8;
 pub static RULE: Rule = Rule {
     code: "PTX602",
     name: "unbounded-stack",
-    aliases: &[],
-    guidelines: &[],
     family: Family::Device,
     summary: "recursion or a stack allocation of unknown size hides how much stack a kernel needs",
     definite: Level::Warning,
     certainties: Certainties::DEFINITE,
+    ..Rule::PLAIN
 };
 
 pub(super) const CHECK: Check = Check::Module(check);

@@ -38,12 +38,12 @@ use crate::support::lanes as text;
 pub static RULE: Rule = Rule {
     code: "PTX409",
     name: "unconverged-collective",
-    aliases: &[],
     guidelines: &["G-2.4"],
     family: Family::Warp,
     summary: "below sm_70, the lanes of a mask do not execute the same instruction",
     definite: Level::Error,
     certainties: Certainties::DEFINITE,
+    ..Rule::PLAIN
 };
 
 pub(super) const CHECK: Check = Check::Module(check);

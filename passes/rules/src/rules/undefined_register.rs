@@ -39,12 +39,11 @@ use crate::support::addresses;
 pub static RULE: Rule = Rule {
     code: "PTX210",
     name: "undefined-register",
-    aliases: &[],
-    guidelines: &[],
     family: Family::Space,
     summary: "an address comes from a register that nothing writes",
     definite: Level::Error,
     certainties: Certainties::DEFINITE.or_potential(),
+    ..Rule::PLAIN
 };
 
 pub(super) const CHECK: Check = Check::Module(check);

@@ -29,12 +29,11 @@ use crate::rule::{Certainties, Family, Level, Rule};
 pub static RULE: Rule = Rule {
     code: "PTX907",
     name: "unknown-target",
-    aliases: &[],
-    guidelines: &[],
     family: Family::Run,
     summary: "a module is for an architecture that this release does not know",
     definite: Level::Warning,
     certainties: Certainties::DEFINITE,
+    ..Rule::PLAIN
 };
 
 pub(super) const CHECK: Check = Check::Module(check);

@@ -31,10 +31,9 @@ use crate::rule::{Certainties, Family, Level, Rule};
 pub static RULE: Rule = Rule {
     code: "PTX901",
     name: "unreadable-input",
-    aliases: &[],
-    guidelines: &[],
     family: Family::Run,
     summary: "an input cannot be read, or holds no device code that can be",
     definite: Level::Error,
     certainties: Certainties::DEFINITE,
+    ..Rule::PLAIN
 };

@@ -53,12 +53,12 @@ use crate::support::symbols;
 pub static RULE: Rule = Rule {
     code: "PTX105",
     name: "unresolved-device-symbol",
-    aliases: &[],
     guidelines: &["G-3.1", "G-3.3"],
     family: Family::Host,
     summary: "device code uses a symbol that nothing defines",
     definite: Level::Error,
     certainties: Certainties::DEFINITE.or_potential(),
+    ..Rule::PLAIN
 };
 
 pub(super) const CHECK: Check = Check::Linked(report_undeclared, check_link_set);

@@ -31,10 +31,9 @@ use crate::rule::{Certainties, Family, Level, Rule};
 pub static RULE: Rule = Rule {
     code: "PTX905",
     name: "unsupported-image",
-    aliases: &[],
-    guidelines: &[],
     family: Family::Run,
     summary: "an image is in a format that nobody outside can read",
     definite: Level::Warning,
     certainties: Certainties::DEFINITE,
+    ..Rule::PLAIN
 };

@@ -91,14 +91,13 @@ use crate::support::{addresses, lanes as text, witness, wording};
 pub static RULE: Rule = Rule {
     code: "PTX415",
     name: "unsynchronised-exchange",
-    aliases: &[],
-    guidelines: &[],
     family: Family::Warp,
     summary: "lanes read what others write to memory, and nothing orders the two",
     definite: Level::Warning,
     certainties: Certainties::DEFINITE
         .or_conditional(WitnessSearch::Exchanges)
         .or_potential(),
+    ..Rule::PLAIN
 };
 
 pub(super) const CHECK: Check = Check::Module(check);

@@ -39,10 +39,9 @@ use crate::rule::{Certainties, Family, Level, Rule};
 pub static RULE: Rule = Rule {
     code: "PTX906",
     name: "unused-suppression",
-    aliases: &[],
-    guidelines: &[],
     family: Family::Run,
     summary: "an exception or a pattern of the configuration matches nothing",
     definite: Level::Warning,
     certainties: Certainties::DEFINITE,
+    ..Rule::PLAIN
 };

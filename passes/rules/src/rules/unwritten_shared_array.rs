@@ -60,12 +60,11 @@ use crate::support::{addresses, lanes};
 pub static RULE: Rule = Rule {
     code: "PTX212",
     name: "unwritten-shared-array",
-    aliases: &[],
-    guidelines: &[],
     family: Family::Space,
     summary: "an array in shared memory, or a part of it, is read that nothing has written",
     definite: Level::Warning,
     certainties: Certainties::DEFINITE.or_potential(),
+    ..Rule::PLAIN
 };
 
 pub(super) const CHECK: Check = Check::Module(check);

@@ -47,12 +47,11 @@ use crate::support::variants::{Specialised, VariantWheel};
 pub static RULE: Rule = Rule {
     code: "PTX525",
     name: "variant-claim",
-    aliases: &[],
-    guidelines: &[],
     family: Family::Image,
     summary: "metadata of a variant wheel claim code or drivers that its images do not have",
     definite: Level::Error,
     certainties: Certainties::DEFINITE,
+    ..Rule::PLAIN
 };
 
 pub(super) const CHECK: Check = Check::Images(check);

@@ -41,12 +41,11 @@ use crate::variants::{Claims, MetadataName, Properties, VariantMetadata, WheelNa
 pub static RULE: Rule = Rule {
     code: "PTX519",
     name: "variant-metadata",
-    aliases: &[],
-    guidelines: &[],
     family: Family::Image,
     summary: "metadata of a wheel variant break their format, or contradict the wheel's name or other wheels",
     definite: Level::Error,
     certainties: Certainties::DEFINITE,
+    ..Rule::PLAIN
 };
 
 pub(super) const CHECK: Check = Check::Images(check);

@@ -44,12 +44,11 @@ use crate::support::variants::{Specialised, VariantWheel};
 pub static RULE: Rule = Rule {
     code: "PTX517",
     name: "variant-offers-unloadable",
-    aliases: &[],
-    guidelines: &[],
     family: Family::Image,
     summary: "a variant wheel is offered to a GPU that does not load its kernels",
     definite: Level::Error,
     certainties: Certainties::DEFINITE,
+    ..Rule::PLAIN
 };
 
 pub(super) const CHECK: Check = Check::Images(check);

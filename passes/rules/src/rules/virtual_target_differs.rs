@@ -39,12 +39,11 @@ use crate::rule::{Certainties, Family, Level, Rule};
 pub static RULE: Rule = Rule {
     code: "PTX523",
     name: "virtual-target-differs",
-    aliases: &[],
-    guidelines: &[],
     family: Family::Image,
     summary: "machine code is compiled for an older virtual architecture than its own",
     definite: Level::Warning,
     certainties: Certainties::DEFINITE,
+    ..Rule::PLAIN
 };
 
 pub(super) const CHECK: Check = Check::Images(check);

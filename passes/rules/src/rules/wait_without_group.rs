@@ -55,12 +55,11 @@ use crate::support::asynchronous as text;
 pub static RULE: Rule = Rule {
     code: "PTX703",
     name: "wait-without-group",
-    aliases: &[],
-    guidelines: &[],
     family: Family::Async,
     summary: "a wait for groups of asynchronous copies does not wait for the copies before it",
     definite: Level::Error,
     certainties: Certainties::DEFINITE.or_potential(),
+    ..Rule::PLAIN
 };
 
 pub(super) const CHECK: Check = Check::Module(check);

@@ -56,12 +56,11 @@ use crate::support::symbols;
 pub static RULE: Rule = Rule {
     code: "PTX509",
     name: "weak-body-differs",
-    aliases: &[],
-    guidelines: &[],
     family: Family::Image,
     summary: "weak functions that the linker merges have different bodies",
     definite: Level::Error,
     certainties: Certainties::DEFINITE.or_potential(),
+    ..Rule::PLAIN
 };
 
 pub(super) const CHECK: Check = Check::Images(check);

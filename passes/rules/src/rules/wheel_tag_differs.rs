@@ -37,12 +37,11 @@ use crate::variants::PythonTags;
 pub static RULE: Rule = Rule {
     code: "PTX529",
     name: "wheel-tag-differs",
-    aliases: &[],
-    guidelines: &[],
     family: Family::Image,
     summary: "an extension module is for another Python than the wheel's name says",
     definite: Level::Warning,
     certainties: Certainties::POTENTIAL,
+    ..Rule::PLAIN
 };
 
 pub(super) const CHECK: Check = Check::Images(check);

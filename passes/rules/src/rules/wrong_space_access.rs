@@ -39,12 +39,11 @@ use crate::support::addresses;
 pub static RULE: Rule = Rule {
     code: "PTX201",
     name: "wrong-space-access",
-    aliases: &[],
-    guidelines: &[],
     family: Family::Space,
     summary: "a memory access names another space than the one its address points into",
     definite: Level::Error,
     certainties: Certainties::DEFINITE.or_potential(),
+    ..Rule::PLAIN
 };
 
 pub(super) const CHECK: Check = Check::Module(check);

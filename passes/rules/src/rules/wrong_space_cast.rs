@@ -50,12 +50,11 @@ use crate::support::{addresses, wording};
 pub static RULE: Rule = Rule {
     code: "PTX202",
     name: "wrong-space-cast",
-    aliases: &[],
-    guidelines: &[],
     family: Family::Space,
     summary: "a pointer is cast to a state space that it does not point into",
     definite: Level::Error,
     certainties: Certainties::DEFINITE.or_potential(),
+    ..Rule::PLAIN
 };
 
 pub(super) const CHECK: Check = Check::Module(check);

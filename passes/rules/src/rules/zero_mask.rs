@@ -46,7 +46,6 @@ use crate::support::{lanes, wording};
 pub static RULE: Rule = Rule {
     code: "PTX407",
     name: "zero-mask",
-    aliases: &[],
     guidelines: &["G-2.3"],
     family: Family::Warp,
     summary: "the member mask of a warp collective is 0",
@@ -54,6 +53,7 @@ pub static RULE: Rule = Rule {
     certainties: Certainties::DEFINITE
         .or_conditional(WitnessSearch::Collectives)
         .or_potential(),
+    ..Rule::PLAIN
 };
 
 pub(super) const CHECK: Check = Check::Module(check);

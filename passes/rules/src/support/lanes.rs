@@ -12,6 +12,7 @@ use crate::context::{Draft, ModuleContext, Place, Report};
 use crate::finding::Certainty;
 use crate::ir::{Collective, FunctionId, Value};
 use crate::launches::Shape;
+use crate::rule::Question;
 use crate::sanitizer::Sanitizer;
 
 use super::lane_words::sides;
@@ -69,7 +70,7 @@ impl<'a> UnnamedCallers<'a> {
     /// Those of one kernel; none where the settings do not want the findings about them.
     pub(crate) fn of(module: &ModuleContext<'_>, root: &'a Root) -> Self {
         let mut calls: FxHashMap<&Site, Unnamed> = FxHashMap::default();
-        let is_wanted = module.settings.is_on("PTX403");
+        let is_wanted = module.settings.is_asked(Question::CallersOutsideMask);
         let issues = root.findings.iter().map(|found| &found.issue);
         for issue in issues.filter(|issue| is_wanted && issue.certainty.is_certain()) {
             let lanes = match (issue.problem, issue.mask) {
