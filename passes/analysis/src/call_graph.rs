@@ -1,17 +1,7 @@
 //! The call graph: direct calls by caller and by callee, and cycles of calls.
 
-use ptxcheck_ir::{FunctionId, InstructionId, Module};
-
-/// A direct call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct CallSite {
-    /// The calling function.
-    pub caller: FunctionId,
-    /// The call instruction.
-    pub instruction: InstructionId,
-    /// The called function.
-    pub callee: FunctionId,
-}
+pub use ptxcheck_ir::CallSite;
+use ptxcheck_ir::{FunctionId, Module};
 
 /// The direct calls of a module. Calls through pointers are not in it.
 #[derive(Debug)]

@@ -49,7 +49,6 @@ mod rows;
 mod scenario;
 mod screen;
 mod shuffle;
-mod site;
 mod slice;
 mod thresholds;
 mod transfer;

@@ -60,6 +60,7 @@ pub mod params;
 pub mod paths;
 pub mod places;
 mod settle;
+mod site;
 mod symbol;
 mod verify;
 
@@ -79,6 +80,7 @@ pub use matrix::{Matrix, RowAddress, Rows};
 pub use module::{Ends, Extent, IsaVersion, Module, Origin, Producer, TableWord, Target, VirtualTable};
 pub use ptxcheck_ptx_parser::{LineIndex, Position, Span, SyntaxError};
 pub use settle::{never_holds, settle};
+pub use site::{CallSite, Site};
 pub use symbol::{HostConstant, Linkage, Symbol, SymbolKind};
 
 pub use op::{

@@ -27,8 +27,9 @@ use crate::launch::{WARP, lane_bit};
 use crate::limits::{MAX_KEPT_ACCESSES, MAX_KEPT_OF_BYTE};
 use crate::observe::{Accessed, Event, Observer, View};
 use crate::outcome::Wrong;
-use crate::site::{Point, Site};
+use crate::site::Point;
 use crate::world::At;
+use ptxcheck_ir::Site;
 use ptxcheck_ir::{AccessKind, FunctionId, InstructionId, Semantics, Space};
 
 /// An access to bytes.

@@ -6,8 +6,8 @@ use ptxcheck_ir::{Space, SymbolId};
 use rustc_hash::FxHashMap;
 
 use crate::evaluate::Word;
-use crate::site::Site;
 use crate::world::{At, Outside, Read, Unmodelled, World};
+use ptxcheck_ir::Site;
 
 /// The values that a load reads.
 #[derive(Clone, Debug, Default)]

@@ -106,9 +106,9 @@ pub use outcome::{
     AsyncFailure, AsyncWrong, Asynchronous, Awaited, End, Failure, Group, Hang, HangKind, Outcome, Refused,
     Standing, Stuck, Unknown, Wrong,
 };
+pub use ptxcheck_ir::Site;
 pub use run::{Follow, Setup};
 pub use schedule::{Schedule, Turns};
-pub use site::Site;
 pub use stop::Stop;
 pub use trace::{Doing, Moment, Trace};
 pub use world::{At, Outside, Read, Unmodelled, World};

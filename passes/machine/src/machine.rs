@@ -171,7 +171,7 @@ impl<'r> Machine<'r> {
     }
 
     /// The end of a run at the instruction of a thread.
-    pub(crate) fn unknown(&self, thread: usize, why: fn(crate::site::Site) -> Unknown) -> End {
+    pub(crate) fn unknown(&self, thread: usize, why: fn(ptxcheck_ir::Site) -> Unknown) -> End {
         End::Unknown(why(self.contexts.site(self.point(thread))))
     }
 

@@ -6,9 +6,10 @@ use crate::evaluate::Word;
 use crate::launch::{WARP, lane_bit};
 use crate::memory::Memory;
 use crate::outcome::{AsyncWrong, Group, Standing, Wrong};
-use crate::site::{Contexts, Site};
+use crate::site::Contexts;
 use crate::thread::{State, Thread};
 use crate::world::At;
+use ptxcheck_ir::Site;
 
 /// A piece of memory that a thread accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::launch::Launch;
-use crate::site::Site;
+use ptxcheck_ir::Site;
 
 /// A kernel that cannot run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

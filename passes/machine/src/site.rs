@@ -1,28 +1,9 @@
-//! Sites: instructions that threads execute, each with the calls that lead to it.
+//! Sites in few bytes, and the chains of calls of a run.
 
-use ptxcheck_ir::{FunctionId, InstructionId};
+use ptxcheck_ir::{CallSite, FunctionId, InstructionId, Site};
 use rustc_hash::FxHashMap;
 
 use crate::limits::MAX_CONTEXTS;
-
-/// The calls that lead to an instruction, outermost first, each by the caller and the call; and the instruction.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Site {
-    /// The calls that lead there, outermost first.
-    pub calls: Vec<(FunctionId, InstructionId)>,
-    /// The function.
-    pub function: FunctionId,
-    /// The instruction in its body.
-    pub instruction: InstructionId,
-}
-
-impl Site {
-    /// The instruction of the kernel by which threads get there.
-    #[must_use]
-    pub fn in_kernel(&self) -> InstructionId {
-        self.calls.first().map_or(self.instruction, |call| call.1)
-    }
-}
 
 /// A chain of calls, by its number; 0 is the empty one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -61,20 +42,23 @@ impl Contexts {
 
     /// The site of a point.
     pub(crate) fn site(&self, point: Point) -> Site {
-        let mut calls = Vec::new();
-        let mut context = point.context;
+        let mut callers = Vec::new();
+        let (mut context, mut callee) = (point.context, point.function);
         while let Some(call) = (context.0 as usize)
             .checked_sub(1)
             .map(|number| self.last[number])
         {
-            calls.push((call.function, call.instruction));
-            context = call.context;
+            callers.push(CallSite {
+                caller: call.function,
+                instruction: call.instruction,
+                callee,
+            });
+            (context, callee) = (call.context, call.function);
         }
-        calls.reverse();
         Site {
-            calls,
             function: point.function,
             instruction: point.instruction,
+            callers,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! When a run ends early.
 
-use crate::site::Site;
+use ptxcheck_ir::Site;
 
 /// The place of a run before its end at which no more is asked of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,8 +10,9 @@ use crate::launch::{WARP, lane_bit};
 use crate::limits::MAX_MOMENTS;
 use crate::observe::{Event, Observer, View};
 use crate::outcome::Wrong;
-use crate::site::{Point, Site};
+use crate::site::Point;
 use crate::world::At;
+use ptxcheck_ir::Site;
 
 /// The act of lanes at a site.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -4,7 +4,8 @@
 use ptxcheck_ir::{FunctionId, InstructionId, Space, Special, SymbolId};
 
 use crate::evaluate::Word;
-use crate::site::{Contexts, Point, Site};
+use crate::site::{Contexts, Point};
+use ptxcheck_ir::Site;
 
 /// The thread that asks, and the instruction that it executes.
 #[derive(Clone, Copy, Debug)]

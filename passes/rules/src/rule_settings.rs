@@ -92,7 +92,10 @@ impl RuleSettings<'_> {
 
     /// True if definite findings of a rule with this question are reported.
     pub(crate) fn is_asked(&self, question: Question) -> bool {
-        let mut asking = self.levels.iter().filter(|levels| levels.question == Some(question));
+        let mut asking = self
+            .levels
+            .iter()
+            .filter(|levels| levels.question == Some(question));
         asking.any(|levels| levels.of(Certainty::Definite, levels.own) > Level::Allow)
     }
 

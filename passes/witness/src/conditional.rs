@@ -34,7 +34,6 @@ mod up_to;
 mod witness;
 
 pub use contention::{ConditionalContention, search_beside_atomics, search_lost_updates};
-pub use copy_failure::FoundCopyFailure;
 pub use copy_failures::{ConditionalCopyFailure, search_copy_failures};
 pub use exchange_runs::{ContendedPair, LeavingAccess};
 pub use exchanges::{
@@ -42,9 +41,9 @@ pub use exchanges::{
     searchable_pairs,
 };
 pub use finding::{Conditional, General, SearchScope, Searched};
-pub use hang::{FoundHang, StuckLanes};
+pub use hang::FoundHang;
 pub use hangs::{ConditionalHang, search_hangs};
 pub use leaving::{ConditionalLeaving, search_leaving};
-pub use ptxcheck_machine::AsyncWrong;
+pub use ptxcheck_machine::{AsyncFailure, AsyncWrong, Stuck};
 pub use search::{find, find_assuming, merge_conditional_findings, search_module};
 pub use witness::{Awaited, Doing, Memory, RunOrder, Witness, WitnessLoad, WitnessRun, WitnessStep, Wrong};

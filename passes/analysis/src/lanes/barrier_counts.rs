@@ -26,13 +26,13 @@ use super::launch::{Launch, ShapeSource};
 use super::layout::LaneLayout;
 use super::roots::Calls;
 use super::scenario::Fixed;
-use super::site::Site;
 use super::slice::Slices;
 use super::value::{Lanes, WARP};
 use super::verdict;
 use crate::certainty::Certainty;
 use crate::limits::{MAX_BARRIER_ROUNDS, MAX_NAMED_WARPS};
 use crate::shared::Shared;
+use ptxcheck_ir::Site;
 use ptxcheck_ir::{Body, FunctionId, Op, Rare};
 
 /// A problem of a barrier that counts threads.

@@ -55,10 +55,10 @@ use super::graph::NodeKind;
 use super::launch::{INDEPENDENT_LANES, Launch};
 use super::layout::LaneLayout;
 use super::scenario::{Fixed, Scenario};
-use super::site::Site;
 use super::slice::Slices;
 use crate::limits::{EXCHANGE_ROUNDS, FEW_ROUNDS, MAX_ROUND_NODES};
 use crate::shared::Shared;
+use ptxcheck_ir::Site;
 use ptxcheck_ir::{AccessKind, FunctionId, InstructionId, Semantics, Space, Special, Value};
 
 /// All exchanges of a module, in the order of the input.

@@ -9,9 +9,9 @@ use rustc_hash::FxHashMap;
 
 use super::graph::Graph;
 use super::launch::Launch;
-use super::site::Site;
 use super::value::WARP;
 use crate::launches::Shape;
+use ptxcheck_ir::Site;
 use ptxcheck_ir::evaluate::ones;
 use ptxcheck_ir::{InstructionId, LaunchBounds, Special};
 

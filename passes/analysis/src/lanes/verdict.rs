@@ -43,10 +43,10 @@ use super::graph::{Graph, NodeKind, is_full_barrier};
 use super::membership::MembershipQueries;
 use super::peeled_rounds::Rounds;
 use super::placement::{Exits, Placement};
-pub use super::site::Site;
 use super::value::{Lanes, Rest, lanes_in_set};
 use crate::certainty::Certainty;
 use crate::limits::MAX_USE_STEPS;
+pub use ptxcheck_ir::Site;
 use ptxcheck_ir::{Collective, MemberMask, Op};
 
 /// Kind of a defect.

@@ -3,7 +3,8 @@
 use rustc_hash::FxHashMap;
 
 use crate::limits::MAX_EXCHANGES;
-use crate::site::{Point, Site};
+use crate::site::Point;
+use ptxcheck_ir::Site;
 
 /// The kind of an exchange: what the run did first, and what then. In another order of the same run, it is the other way round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

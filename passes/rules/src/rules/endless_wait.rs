@@ -40,7 +40,7 @@
 //! tests of a phase, or by a clock, is no endless wait.
 
 use crate::checks::Check;
-use crate::conditional::{Awaited, ConditionalHang, FoundHang, StuckLanes};
+use crate::conditional::{Awaited, ConditionalHang, FoundHang, Stuck};
 use crate::context::{ModuleContext, Report};
 use crate::finding::Value;
 use crate::names::in_message;
@@ -155,7 +155,7 @@ fn missing(awaits: Awaited, barrier: &str) -> String {
     }
 }
 
-fn stuck_in_words(stuck: &StuckLanes) -> String {
+fn stuck_in_words(stuck: &Stuck) -> String {
     format!(
         "{} of warp {} wait here: {}",
         text::named(stuck.lanes),
@@ -164,7 +164,7 @@ fn stuck_in_words(stuck: &StuckLanes) -> String {
     )
 }
 
-fn waiting_in_words(stuck: &StuckLanes) -> String {
+fn waiting_in_words(stuck: &Stuck) -> String {
     format!(
         "warp {}, lanes {:#010x}: {}",
         stuck.warp,

@@ -2,7 +2,7 @@
 
 use super::{addresses, lanes as lane_words, witness};
 use crate::analysis::asynchronous::{AddressedObject, AsyncProblem, CopyInFlight, Ways};
-use crate::conditional::{AsyncWrong, FoundCopyFailure};
+use crate::conditional::{AsyncFailure, AsyncWrong};
 use crate::context::{Draft, ModuleContext, Place, Report};
 use crate::ir::{AsyncCopy, AsyncOp, CopyKind, CopyWay, FunctionId, MatrixAsync, MbarrierOp, TensorMemory};
 use crate::names;
@@ -53,7 +53,7 @@ pub(crate) fn report_copy_failures(
     (message, other, help): (&str, &str, &str),
     report: &mut Report<'_>,
 ) {
-    let is_known = |failure: &FoundCopyFailure| {
+    let is_known = |failure: &AsyncFailure| {
         let mut known = known.iter();
         let own = (failure.site.function, failure.site.instruction);
         known.any(|place| matches!(place, Place::Instruction(id, at, _) if (*id, *at) == own))

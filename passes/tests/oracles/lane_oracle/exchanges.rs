@@ -12,7 +12,6 @@ use ptxcheck_passes::analysis::lanes::{Exchange, PairKind};
 use ptxcheck_passes::ir::{FunctionId, Module};
 
 use super::generator;
-use super::site_of;
 use super::world::{self, Inputs};
 
 /// Runs of a kernel. What is in no order, is so in all schedules: each run has another one.
@@ -156,9 +155,9 @@ pub fn check(
     let pairs = found.iter().flat_map(|exchange| &exchange.pairs);
     let claims: Vec<Claim> = pairs
         .map(|pair| Claim {
-            write: site_of(&pair.write),
-            other: site_of(&pair.other),
-            later: site_of(pair.sites_later_first()[0]),
+            write: pair.write.clone(),
+            other: pair.other.clone(),
+            later: pair.sites_later_first()[0].clone(),
             is_two_writes: pair.kind == PairKind::TwoWrites,
             writers: pair.writers,
             others: pair.others,

@@ -30,7 +30,7 @@ mod world;
 use std::collections::{BTreeMap, BTreeSet};
 
 use ptxcheck_machine::{Kernel, Schedule, Site, Wrong};
-use ptxcheck_passes::analysis::lanes::{self, FixedParam, Problem, Root, Scenario};
+use ptxcheck_passes::analysis::lanes::{FixedParam, Problem, Root, Scenario};
 use ptxcheck_passes::context::ModuleContext;
 use ptxcheck_passes::finding::Certainty;
 use ptxcheck_passes::frontend::ptx::{self, PtxOrigin};
@@ -243,15 +243,6 @@ fn clock() -> u64 {
     (nanoseconds >> 10 | 1 << 36) & ((1 << 39) - 1)
 }
 
-fn site_of(site: &lanes::Site) -> Site {
-    let callers = site.callers.iter().rev();
-    Site {
-        calls: callers.map(|call| (call.caller, call.instruction)).collect(),
-        function: site.function,
-        instruction: site.instruction,
-    }
-}
-
 /// A definite finding.
 #[derive(Debug)]
 struct Definite {
@@ -286,7 +277,7 @@ fn definite_of(root: &Root) -> Vec<Definite> {
         .iter()
         .filter(|found| found.issue.certainty == Certainty::Definite)
         .map(|found| Definite {
-            site: site_of(&found.issue.site),
+            site: found.issue.site.clone(),
             problem: found.issue.problem,
             lanes: found.issue.lanes,
             told: format!(
@@ -450,11 +441,7 @@ fn straight_from_activemask(body: &Body<'_>, function: FunctionId) -> BTreeSet<S
                         if writers.get(register) == Some(&(1, true)))
                 })
         })
-        .map(|number| Site {
-            calls: Vec::new(),
-            function,
-            instruction: InstructionId::new(number),
-        })
+        .map(|number| Site::of_kernel(function, InstructionId::new(number)))
         .collect()
 }
 

@@ -1,23 +1,9 @@
-//! A thread that fails about an asynchronous copy in a run, in the terms of the analyses.
+//! The failures about asynchronous copies that are searched for.
 
-use super::replay::analysis_site;
-use crate::analysis::lanes::{Object, Site};
-use ptxcheck_machine::{AsyncFailure, AsyncWrong, Doing};
+use crate::analysis::lanes::Object;
+use ptxcheck_machine::{AsyncWrong, Doing};
 
-/// A thread that fails about an asynchronous copy in a run of a witness.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FoundCopyFailure {
-    /// The access, or the copy that reads.
-    pub site: Site,
-    /// The kind of the failure.
-    pub wrong: AsyncWrong,
-    /// The thread, by its number in the block.
-    pub thread: u32,
-    /// Where the copy was started that is in flight, if one is.
-    pub copy: Option<Site>,
-}
-
-/// The failures that are searched for.
+/// Their kinds.
 pub(super) const KINDS: [AsyncWrong; 3] = [
     AsyncWrong::ReadEarly,
     AsyncWrong::SourceOverwritten,
@@ -30,25 +16,10 @@ pub(super) fn object_of(wrong: AsyncWrong) -> Object {
     Object::Part(number.map_or(0, |number| number as u32))
 }
 
-impl FoundCopyFailure {
-    pub(super) fn new(failure: &AsyncFailure) -> Self {
-        Self {
-            site: analysis_site(&failure.site),
-            wrong: failure.wrong,
-            thread: failure.thread,
-            copy: failure.copy.as_ref().map(analysis_site),
-        }
-    }
-
-    pub(super) fn object(&self) -> Object {
-        object_of(self.wrong)
-    }
-
-    /// What the thread does there.
-    pub(super) const fn doing(&self) -> Doing {
-        match self.wrong {
-            AsyncWrong::SourceOverwritten => Doing::Writes,
-            _ => Doing::Reads,
-        }
+/// What a thread does that fails so.
+pub(super) const fn doing(wrong: AsyncWrong) -> Doing {
+    match wrong {
+        AsyncWrong::SourceOverwritten => Doing::Writes,
+        _ => Doing::Reads,
     }
 }

@@ -11,7 +11,7 @@
 //! an address, a size, or a parity there. In a kernel with volatile accesses, or with accesses that order others, threads may know by those
 //! that a copy is complete.
 
-use super::copy_failure::{FoundCopyFailure, KINDS, object_of};
+use super::copy_failure::{KINDS, object_of};
 use super::exchange_runs::{Among, Made, Wanted};
 use super::exchanges::{SearchedExchanges, search};
 use super::hangs::{bodies_of, is_searchable, operations_of};
@@ -21,14 +21,14 @@ use crate::analysis::lanes::{Object, PairKind, Site};
 use crate::assumptions::Assumptions;
 use crate::ir::{AccessKind, AsyncKinds, AsyncOp, Body, FunctionId, InstructionId, Op, Space};
 use crate::limits::MAX_COPY_ACCESSES;
-use ptxcheck_machine::AsyncWrong;
+use ptxcheck_machine::{AsyncFailure, AsyncWrong};
 
 /// Threads that fail about asynchronous copies, with a witness.
 pub struct ConditionalCopyFailure {
     /// The kernel.
     pub kernel: FunctionId,
     /// The failures of one kind: the first is that of the witness, the others have witnesses of their own.
-    pub failures: Vec<FoundCopyFailure>,
+    pub failures: Vec<AsyncFailure>,
     /// The launch and the values with which a thread fails.
     pub witness: Witness,
     /// A run with it.

@@ -2,9 +2,9 @@
 
 use rustc_hash::FxHashMap;
 
-use super::copy_failure::FoundCopyFailure;
+use super::copy_failure::object_of;
 use super::hang::FoundHang;
-use super::replay::{Replay, machine_site};
+use super::replay::Replay;
 use super::scenarios::NEIGHBOUR;
 use super::witness::{Awaited, Memory, OBJECT, Witness};
 use crate::analysis::lanes::{BlockPair, Object, Pair, PairKind, Site};
@@ -123,7 +123,7 @@ pub(super) enum Made {
     /// Threads that wait for ever.
     Hanging(FoundHang),
     /// A thread that fails about a copy.
-    Failing(FoundCopyFailure),
+    Failing(AsyncFailure),
 }
 
 impl Made {
@@ -162,7 +162,7 @@ impl Made {
         }
     }
 
-    pub(super) fn into_copy_failure(self) -> Option<FoundCopyFailure> {
+    pub(super) fn into_copy_failure(self) -> Option<AsyncFailure> {
         match self {
             Self::Failing(failure) => Some(failure),
             _ => None,
@@ -397,7 +397,6 @@ fn evenly_spaced<T: Copy>(all: &[T], most: usize) -> Vec<T> {
 
 /// True if an exchange is a wanted pair and its first access is the write, false if it is the other one; `None` if it is another pair.
 pub(super) fn is_first_write(exchange: &Exchange, wanted: &Wanted) -> Option<bool> {
-    let sites = [machine_site(&wanted.write), machine_site(&wanted.other)];
     let is_store = wanted.kind == PairKind::TwoWrites;
     let is_admitted = match exchange.kind {
         ExchangeKind::Updated => wanted.contended.is_some_and(|contended| contended.is_update),
@@ -412,7 +411,7 @@ pub(super) fn is_first_write(exchange: &Exchange, wanted: &Wanted) -> Option<boo
         return None;
     }
     let is_first_write = match exchange.kind {
-        ExchangeKind::TwoWrites => exchange.first == sites[0],
+        ExchangeKind::TwoWrites => exchange.first == wanted.write,
         ExchangeKind::ReadAfterWrite | ExchangeKind::Updated | ExchangeKind::Overwritten => true,
         ExchangeKind::WriteAfterRead => false,
     };
@@ -421,7 +420,8 @@ pub(super) fn is_first_write(exchange: &Exchange, wanted: &Wanted) -> Option<boo
     } else {
         [&exchange.second, &exchange.first]
     };
-    let is_it = (exchange.kind == ExchangeKind::TwoWrites) == is_store && both == [&sites[0], &sites[1]];
+    let is_it =
+        (exchange.kind == ExchangeKind::TwoWrites) == is_store && both == [&wanted.write, &wanted.other];
     is_it.then_some(is_first_write)
 }
 
@@ -598,9 +598,10 @@ impl Observed {
     /// The wanted failures about copies, with their numbers.
     pub(super) fn failing(&self, wanted: &[(usize, &Wanted)]) -> Vec<(usize, Made)> {
         let found = wanted.iter().filter_map(|(number, wanted)| {
-            let mut failures = self.failures.iter().map(FoundCopyFailure::new);
-            let failure = failures.find(|one| one.site == wanted.write && one.object() == wanted.object)?;
-            Some((*number, Made::Failing(failure)))
+            let mut failures = self.failures.iter();
+            let failure =
+                failures.find(|one| one.site == wanted.write && object_of(one.wrong) == wanted.object)?;
+            Some((*number, Made::Failing(failure.clone())))
         });
         found.collect()
     }
@@ -639,11 +640,7 @@ impl Bounded<'_> {
         let is_misaligned = access.address.wrapping_sub(array.start) % array.unit != 0;
         if (!is_inside || is_misaligned) && !self.leaving.iter().any(is_known) {
             self.leaving.push(LeavingAccess {
-                site: Site {
-                    function: at.function,
-                    instruction: at.instruction,
-                    callers: Vec::new(),
-                },
+                site: Site::of_kernel(at.function, at.instruction),
                 thread: at.thread as u32,
                 offset: access.address.wrapping_sub(array.start).cast_signed(),
                 bytes: access.bytes,

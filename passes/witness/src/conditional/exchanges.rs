@@ -22,7 +22,7 @@ use super::exchange_runs::{Among, Bounds, Made, Observed, Wanted};
 use super::grid_inputs::{neighbouring_loads, pointer_pieces};
 use super::host_launches::shown_kernel_without_launch;
 use super::inputs::{InputClass, InputSearch, Inputs, Piece};
-use super::replay::{Replay, machine_site};
+use super::replay::Replay;
 use super::scenarios::{MANY_ELEMENTS, Rest, scenarios};
 use super::shorten::shortest_witness;
 use super::up_to::UpTo;
@@ -604,7 +604,7 @@ impl ExchangeSearch<'_, '_> {
             }
             let is_accessed = |number: &usize| {
                 let wanted = &wanted[*number];
-                let is_there = |site| observed.exchanges.is_accessed(&machine_site(site));
+                let is_there = |site| observed.exchanges.is_accessed(site);
                 witness.threads() > u64::from(wanted.above)
                     && is_there(&wanted.write)
                     && is_there(&wanted.other)

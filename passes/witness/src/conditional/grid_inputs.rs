@@ -47,11 +47,7 @@ pub(super) fn pointer_pieces(module: &ModuleAnalyses<'_>, kernel: FunctionId) ->
     let body = module.module.function(kernel).body.as_ref();
     for (instruction, one) in body.iter().flat_map(|body| body.iter()) {
         if matches!(one.op, Op::Access(_)) {
-            search.add_address(&Site {
-                function: kernel,
-                instruction,
-                callers: Vec::new(),
-            });
+            search.add_address(&Site::of_kernel(kernel, instruction));
         }
     }
     let pieces = search.finish().params.into_iter();

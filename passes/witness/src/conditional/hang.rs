@@ -1,6 +1,5 @@
 //! Threads that wait for ever in a run, in the terms of the analyses.
 
-use super::replay::analysis_site;
 use super::witness::Awaited;
 use crate::analysis::lanes::{Lanes, Site};
 use crate::ir::SymbolId;
@@ -25,42 +24,18 @@ pub struct FoundHang {
     /// The number of the barrier, the count with which they come, and that of the others.
     pub other_count: Option<(u64, u64, u64)>,
     /// All lanes that wait, sorted by warp.
-    pub waits: Vec<StuckLanes>,
-}
-
-/// Lanes of a warp that wait.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StuckLanes {
-    /// Where.
-    pub site: Site,
-    /// The warp, by its number in the block.
-    pub warp: u32,
-    /// The lanes.
-    pub lanes: Lanes,
-    /// What they wait for.
-    pub awaits: Awaited,
-}
-
-impl StuckLanes {
-    fn new(stuck: &Stuck) -> Self {
-        Self {
-            site: analysis_site(&stuck.site),
-            warp: stuck.warp,
-            lanes: stuck.lanes,
-            awaits: stuck.awaits,
-        }
-    }
+    pub waits: Vec<Stuck>,
 }
 
 impl FoundHang {
     /// The first of the wanted operations at which threads of a run wait for ever, by its number. `number_of`: that of the operation at a site,
     /// if it is wanted.
     pub(super) fn new(hang: &Hang, number_of: impl Fn(&Site) -> Option<usize>) -> Option<(usize, Self)> {
-        let waits: Vec<StuckLanes> = hang.waits.iter().map(StuckLanes::new).collect();
+        let waits = hang.waits.clone();
         match &hang.kind {
             HangKind::NobodyGoesOn => {
                 let is_protocol =
-                    |one: &&StuckLanes| matches!(one.awaits, Awaited::Count { .. } | Awaited::Phase { .. });
+                    |one: &&Stuck| matches!(one.awaits, Awaited::Count { .. } | Awaited::Phase { .. });
                 let mut stuck = waits.iter().filter(is_protocol);
                 let (number, first) = stuck.find_map(|one| Some((number_of(&one.site)?, one.clone())))?;
                 let found = Self {
@@ -81,10 +56,9 @@ impl FoundHang {
                 number: barrier,
                 counts,
             } => {
-                let site = analysis_site(site);
-                let number = number_of(&site)?;
+                let number = number_of(site)?;
                 let found = Self {
-                    site,
+                    site: site.clone(),
                     warp: *warp,
                     lanes: *lanes,
                     awaits: None,

@@ -51,11 +51,7 @@ pub fn search_leaving(
 ) -> SearchedExchanges<ConditionalLeaving> {
     let mut possible: Vec<(FunctionId, Launch, Vec<Wanted>)> = Vec::new();
     for access in module.computed_accesses() {
-        let site = Site {
-            function: access.function,
-            instruction: access.instruction,
-            callers: Vec::new(),
-        };
+        let site = Site::of_kernel(access.function, access.instruction);
         if !depends_on_parameters(module, &site) {
             continue;
         }

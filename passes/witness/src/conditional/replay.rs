@@ -9,7 +9,6 @@ use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 
 use super::witness::{LARGE, Memory, OBJECT, Witness, WitnessRun};
 use crate::analysis::ModuleAnalyses;
-use crate::analysis::call_graph::CallSite;
 use crate::analysis::lanes::{FixedParam, Lanes, Object, Problem, Site};
 use crate::ir::{Collective, FunctionId, Module, Op, Space, SymbolId};
 use crate::limits::{
@@ -287,7 +286,7 @@ impl<'m> Replay<'m> {
             set(param.number, param.offset, param.bytes, param.value);
         }
         for load in &witness.loads {
-            let at = machine_site(&load.site);
+            let at = &load.site;
             given.load(at.clone(), None, load.others);
             for lane in (0..WARP as u32).filter(|lane| load.differing.0 >> lane & 1 == 1) {
                 let thread = witness.warp as usize * WARP + lane as usize;
@@ -397,7 +396,7 @@ impl<'m> Replay<'m> {
         for schedule in [Schedule::First, Schedule::Last] {
             let comes = |outcome: &Option<Outcome>| {
                 let reached = outcome.as_ref().map(|outcome| &outcome.reached);
-                let is_there = |site| reached.is_some_and(|reached| reached.contains(&machine_site(site)));
+                let is_there = |site| reached.is_some_and(|reached| reached.contains(site));
                 sites.iter().any(is_there)
             };
             let before = self.steps_left.get();
@@ -418,9 +417,7 @@ impl<'m> Replay<'m> {
             failures.is_complete &= !outcome.is_unknown();
             failures.is_too_long |= outcome.end == End::Unknown(Unknown::Steps);
             failures.is_excluded |= outcome.has_shifted_beyond || outcome.breaks_assumption;
-            let reached = sites
-                .iter()
-                .filter(|site| outcome.reached.contains(&machine_site(site)));
+            let reached = sites.iter().filter(|site| outcome.reached.contains(*site));
             failures.reached.extend(reached.cloned());
             for failure in self.replayed_failures(&outcome) {
                 if !failures.found.iter().any(|known| known.is_same(&failure)) {
@@ -478,14 +475,14 @@ impl<'m> Replay<'m> {
             return false;
         };
         let post = self.module.function(here.function).post_dominators();
-        let is_later = |there: &ptxcheck_machine::Site| {
+        let is_later = |there: &Site| {
             let (from, to) = (body.block_of(here.instruction), body.block_of(there.instruction));
             let is_behind = if from == to {
                 there.instruction > here.instruction
             } else {
                 post.dominates(to, from)
             };
-            (there.function, &there.calls) == (here.function, &here.calls) && is_behind
+            (there.function, &there.callers) == (here.function, &here.callers) && is_behind
         };
         let mut groups = failure.lanes_then.iter();
         groups.any(|group| {
@@ -551,7 +548,7 @@ impl<'m> Replay<'m> {
             here: lanes(&mut alive.clone().filter(is_there)),
             mask: failure.mask,
             warp: failure.warp,
-            site: analysis_site(&failure.site),
+            site: failure.site.clone(),
         })
     }
 
@@ -590,11 +587,10 @@ impl<'m> Replay<'m> {
         failure: &ReplayedFailure,
         observer: &mut dyn Observer,
     ) -> bool {
-        let site = machine_site(&failure.site);
         let stop = match failure.problem {
             // That lanes part there shows at the end.
             Problem::SkippedBarrier => Stop::WhenBroken,
-            _ => Stop::AtFailure(&site, failure.warp),
+            _ => Stop::AtFailure(&failure.site, failure.warp),
         };
         let limits = (&self.checks_left, MAX_LONG_THREAD_STEPS);
         let outcome = self.run(limits, witness, schedule, stop, observer);
@@ -616,7 +612,7 @@ impl<'m> Replay<'m> {
             for moment in trace.moments() {
                 add_moment(&mut run, moment, false, None);
                 let is_failure = matches!(moment.doing, Doing::Fails(_));
-                if is_failure && analysis_site(&moment.site) == failure.site {
+                if is_failure && moment.site == failure.site {
                     run.left_out = 0;
                     break;
                 }
@@ -710,36 +706,6 @@ pub(super) struct ReplayedFailure {
 pub(super) fn add_moment(run: &mut WitnessRun, moment: &Moment, is_of_block: bool, block: Option<u32>) {
     for &(warp, lanes) in &moment.lanes {
         let warp = is_of_block.then_some(warp);
-        run.add(analysis_site(&moment.site), moment.doing, (block, warp), lanes);
-    }
-}
-
-/// A site as the machine names it: the calls outermost first.
-pub(super) fn machine_site(site: &Site) -> ptxcheck_machine::Site {
-    let callers = site.callers.iter().rev();
-    ptxcheck_machine::Site {
-        calls: callers.map(|call| (call.caller, call.instruction)).collect(),
-        function: site.function,
-        instruction: site.instruction,
-    }
-}
-
-/// A site of the machine, as the analyses name it: the calls innermost first.
-pub(super) fn analysis_site(site: &ptxcheck_machine::Site) -> Site {
-    let mut callee = site.function;
-    let calls = site.calls.iter().rev();
-    let callers = calls.map(|&(caller, instruction)| {
-        let call = CallSite {
-            caller,
-            instruction,
-            callee,
-        };
-        callee = caller;
-        call
-    });
-    Site {
-        function: site.function,
-        instruction: site.instruction,
-        callers: callers.collect(),
+        run.add(moment.site.clone(), moment.doing, (block, warp), lanes);
     }
 }

@@ -1,5 +1,6 @@
 //! The steps of a run up to a pair of accesses, or up to where threads wait for ever.
 
+use super::copy_failure::doing;
 use super::exchange_runs::{Among, Made, Wanted, is_first_write};
 use super::replay::add_moment;
 use super::witness::{Witness, WitnessRun};
@@ -152,7 +153,7 @@ impl<'p> UpTo<'p> {
         }
         if let Made::Failing(failure) = self.made {
             let ((_, warp), lanes) = lane(None, failure.thread);
-            run.add(failure.site.clone(), failure.doing(), (None, warp), lanes);
+            run.add(failure.site.clone(), doing(failure.wrong), (None, warp), lanes);
             run.shorten();
             return run;
         }

@@ -1,8 +1,8 @@
 //! Exchanges that are found.
 
 use crate::lanes::launch::Launch;
-use crate::lanes::site::Site;
 use crate::lanes::value::Lanes;
+use ptxcheck_ir::Site;
 use ptxcheck_ir::{FunctionId, Space, SymbolId};
 
 /// Unordered accesses of lanes of one warp to the same bytes, at least one of them a write.

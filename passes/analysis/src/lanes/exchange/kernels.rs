@@ -8,10 +8,10 @@ use crate::lanes::explore;
 use crate::lanes::flow::Flow;
 use crate::lanes::layout::LaneLayout;
 use crate::lanes::roots::Calls;
-use crate::lanes::site::Site;
 use crate::lanes::slice::Slices;
 use crate::lanes::verdict;
 use crate::shared::Shared;
+use ptxcheck_ir::Site;
 use ptxcheck_ir::{FunctionId, InstructionId};
 
 /// The marked kernels, and the kernels that call a marked function directly or indirectly, in the order of the input.

@@ -138,7 +138,7 @@ pub fn run_all(module: &Module<'_>, function: FunctionId, count: &mut Count) {
             .map_or(0, |body| body.instructions.len());
         for failure in &outcome.failures {
             let site = &failure.site;
-            assert!(!site.calls.is_empty() || site.instruction.index() < body);
+            assert!(!site.callers.is_empty() || site.instruction.index() < body);
             assert!(failure.lanes != 0 && failure.warp < 32);
         }
     }

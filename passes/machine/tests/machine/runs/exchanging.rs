@@ -46,11 +46,7 @@ fn observed_by(observer: fn() -> Exchanges, code: &str, threads: u32, schedule: 
         let unobserved = kernel.run(&setup, &mut world, &mut Unobserved);
         assert!(!unobserved.expect("it runs").is_broken, "{code}");
         let is_shared = |op: &ptxcheck_ir::Op| matches!(op, ptxcheck_ir::Op::Access(access) if access.space == ptxcheck_ir::Space::Shared);
-        let site = |which: usize| Site {
-            calls: Vec::new(),
-            function,
-            instruction: find(module, function, which, is_shared),
-        };
+        let site = |which: usize| Site::of_kernel(function, find(module, function, which, is_shared));
         look(&exchanges, &site);
     });
 }

@@ -156,11 +156,7 @@ fn a_loaded_value_splits_a_warp() {
     with_kernel(&module("", &code), |module, function| {
         let kernel = Kernel::new(module, function).expect("it runs");
         let is_load = |op: &Op| matches!(op, Op::Access(access) if access.kind == AccessKind::Load && access.space != ptxcheck_ir::Space::Param);
-        let at = Site {
-            calls: Vec::new(),
-            function,
-            instruction: find(module, function, 0, is_load),
-        };
+        let at = Site::of_kernel(function, find(module, function, 0, is_load));
         assert_eq!(
             [0, 1, 2].map(|number| kernel.parameter_offset(number)),
             [Some(0), Some(8), None]

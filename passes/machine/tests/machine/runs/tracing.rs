@@ -29,7 +29,7 @@ fn traced(threads: u32, mut trace: Trace) -> (Vec<Told>, [usize; 3]) {
         assert_eq!(trace.left_out(), 0);
         let moments = trace.moments().iter();
         let told = moments.map(|moment| {
-            assert!(moment.site.calls.is_empty() && moment.site.function == function);
+            assert!(moment.site.callers.is_empty() && moment.site.function == function);
             (
                 moment.doing,
                 moment.site.instruction.index(),
