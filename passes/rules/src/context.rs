@@ -14,7 +14,7 @@ use ptxcheck_common::limits::MANGLED_NAME_BYTES;
 use crate::assumptions::Assumptions;
 use crate::conditional::{
     self, Conditional, ConditionalBarrier, ConditionalContention, ConditionalCopyFailure,
-    ConditionalExchange, ConditionalHang, ConditionalLeaving, SearchScope, Searched, SearchedExchanges,
+    ConditionalExchange, ConditionalHang, ConditionalLeaving, SearchScope, Searched,
 };
 use crate::finding::{Actor, Certainty, Finding, Frame, Located, Value, limit};
 use crate::forecast::InputForecast;
@@ -33,14 +33,14 @@ use crate::support::variants::VariantWheel;
 /// A module under analysis: its analyses, and the settings. All that [`ModuleAnalyses`] answers, it answers.
 pub struct ModuleContext<'a> {
     analyses: ModuleAnalyses<'a>,
-    conditional: OnceLock<Searched>,
-    conditional_exchanges: OnceLock<SearchedExchanges>,
-    conditional_barriers: OnceLock<SearchedExchanges<ConditionalBarrier>>,
-    conditional_updates: OnceLock<SearchedExchanges<ConditionalContention>>,
-    conditional_beside_atomics: OnceLock<SearchedExchanges<ConditionalContention>>,
-    conditional_leaving: OnceLock<SearchedExchanges<ConditionalLeaving>>,
-    conditional_hangs: OnceLock<SearchedExchanges<ConditionalHang>>,
-    conditional_copy_failures: OnceLock<SearchedExchanges<ConditionalCopyFailure>>,
+    conditional: OnceLock<Searched<Conditional>>,
+    conditional_exchanges: OnceLock<Searched<ConditionalExchange>>,
+    conditional_barriers: OnceLock<Searched<ConditionalBarrier>>,
+    conditional_updates: OnceLock<Searched<ConditionalContention>>,
+    conditional_beside_atomics: OnceLock<Searched<ConditionalContention>>,
+    conditional_leaving: OnceLock<Searched<ConditionalLeaving>>,
+    conditional_hangs: OnceLock<Searched<ConditionalHang>>,
+    conditional_copy_failures: OnceLock<Searched<ConditionalCopyFailure>>,
     lane_roots: OnceLock<Vec<Root>>,
     /// The settings of the run.
     pub settings: RuleSettings<'a>,
@@ -150,15 +150,15 @@ impl<'a> ModuleContext<'a> {
     /// The findings of a search for witnesses, if the settings ask for it.
     fn searched<'s, T>(
         &self,
-        known: &'s OnceLock<SearchedExchanges<T>>,
+        known: &'s OnceLock<Searched<T>>,
         kind: WitnessSearch,
-        search: fn(&ModuleAnalyses<'_>, &Assumptions) -> SearchedExchanges<T>,
+        search: fn(&ModuleAnalyses<'_>, &Assumptions) -> Searched<T>,
     ) -> &'s [T] {
         let searched = known.get_or_init(|| {
             if self.settings.search(kind) == SearchScope::All {
                 search(self, self.settings.assumptions)
             } else {
-                SearchedExchanges::default()
+                Searched::default()
             }
         });
         &searched.findings

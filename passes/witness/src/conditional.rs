@@ -3,7 +3,7 @@
 //! ```text
 //! potential findings about lanes        analysis::lanes
 //!   ─► inputs      parameters and loaded values that the branch or the mask depends on, and the constants they are compared with
-//!   ─► search      scenarios: blocks, and values of the inputs; under each, what is definite
+//!   ─► search      scenarios: blocks, and values of the inputs (kernel_search); under each, what is definite
 //!   ─► replay      a machine runs the scenario under several schedules: what does not go wrong there is left out
 //!   ─► Conditional
 //! ```
@@ -25,6 +25,7 @@ mod hang;
 mod hangs;
 mod host_launches;
 mod inputs;
+mod kernel_search;
 mod leaving;
 mod replay;
 mod scenarios;
@@ -37,12 +38,12 @@ pub use contention::{ConditionalContention, search_beside_atomics, search_lost_u
 pub use copy_failures::{ConditionalCopyFailure, search_copy_failures};
 pub use exchange_runs::{ContendedPair, LeavingAccess};
 pub use exchanges::{
-    ConditionalBarrier, ConditionalExchange, SearchedExchanges, search_barriers, search_exchanges,
-    searchable_pairs,
+    ConditionalBarrier, ConditionalExchange, search_barriers, search_exchanges, searchable_pairs,
 };
-pub use finding::{Conditional, General, SearchScope, Searched};
+pub use finding::{Conditional, General, SearchScope};
 pub use hang::FoundHang;
 pub use hangs::{ConditionalHang, search_hangs};
+pub use kernel_search::Searched;
 pub use leaving::{ConditionalLeaving, search_leaving};
 pub use ptxcheck_machine::{AsyncFailure, AsyncWrong, Stuck};
 pub use search::{find, find_assuming, merge_conditional_findings, search_module};

@@ -15,9 +15,10 @@
 //! segment, gets no witness: whether its array is a permutation the code does not say.
 
 use super::exchange_runs::{Among, Contended, ContendedPair, Made, Wanted};
-use super::exchanges::{SearchedExchanges, search};
+use super::exchanges::search;
 use super::grid_inputs::{loads_of_place, neighbouring_loads};
 use super::inputs::InputSearch;
+use super::kernel_search::Searched;
 use super::witness::{Witness, WitnessRun};
 use crate::analysis::ModuleAnalyses;
 use crate::analysis::contention::{KernelLaunch, LostUpdate, PlainBesideAtomic, SharedObject, UpdateKind};
@@ -42,7 +43,7 @@ pub struct ConditionalContention {
 pub fn search_lost_updates(
     module: &ModuleAnalyses<'_>,
     assumptions: &Assumptions,
-) -> SearchedExchanges<ConditionalContention> {
+) -> Searched<ConditionalContention> {
     let all = module.contention().lost_updates.iter();
     let wanted = all.filter_map(|lost| Some((lost.kernel, lost.launch, wanted_update(module, lost)?)));
     search_all(module, assumptions, &wanted.collect::<Vec<_>>())
@@ -53,7 +54,7 @@ pub fn search_lost_updates(
 pub fn search_beside_atomics(
     module: &ModuleAnalyses<'_>,
     assumptions: &Assumptions,
-) -> SearchedExchanges<ConditionalContention> {
+) -> Searched<ConditionalContention> {
     let all = module.contention().beside_atomics.iter();
     let wanted =
         all.filter_map(|beside| Some((beside.kernel, beside.launch, wanted_beside(module, beside)?)));
@@ -64,7 +65,7 @@ fn search_all(
     module: &ModuleAnalyses<'_>,
     assumptions: &Assumptions,
     wanted: &[(FunctionId, KernelLaunch, Wanted)],
-) -> SearchedExchanges<ConditionalContention> {
+) -> Searched<ConditionalContention> {
     let by_kernel = wanted.chunk_by(|one, other| one.0 == other.0);
     let by_kernel = by_kernel.filter(|of_kernel| !waits_for_cluster(module, of_kernel[0].0));
     let possible: Vec<(FunctionId, Launch, Vec<Wanted>)> = by_kernel

@@ -13,8 +13,9 @@
 
 use super::copy_failure::{KINDS, object_of};
 use super::exchange_runs::{Among, Made, Wanted};
-use super::exchanges::{SearchedExchanges, search};
+use super::exchanges::search;
 use super::hangs::{bodies_of, is_searchable, operations_of};
+use super::kernel_search::Searched;
 use super::witness::{Witness, WitnessRun};
 use crate::analysis::ModuleAnalyses;
 use crate::analysis::lanes::{Object, PairKind, Site};
@@ -40,7 +41,7 @@ pub struct ConditionalCopyFailure {
 pub fn search_copy_failures(
     module: &ModuleAnalyses<'_>,
     assumptions: &Assumptions,
-) -> SearchedExchanges<ConditionalCopyFailure> {
+) -> Searched<ConditionalCopyFailure> {
     let mut possible = Vec::new();
     let has_copies = |body: &Body<'_>| body.has_async(AsyncKinds::COPY);
     if module.module.bodies().any(|(.., body)| has_copies(body)) {
@@ -53,7 +54,7 @@ pub fn search_copy_failures(
             possible.push((kernel, module.common_launch(kernel), wanted));
         }
     }
-    let found = search(
+    search(
         module,
         assumptions,
         Among::Copies,
@@ -67,11 +68,7 @@ pub fn search_copy_failures(
                 run: shown.run,
             }
         },
-    );
-    SearchedExchanges {
-        findings: found.findings,
-        cut: found.cut,
-    }
+    )
 }
 
 /// What may fail in a kernel; `None` if the machine does not know all that it does with copies, or there is too much.

@@ -20,15 +20,6 @@ pub struct Conditional {
     pub general: Option<General>,
 }
 
-/// The outcome of the search in a module.
-#[derive(Default)]
-pub struct Searched {
-    /// The conditional findings, by kernel in the order of the input.
-    pub findings: Vec<Conditional>,
-    /// The kernels in which the search ended at a limit before it was through, in order.
-    pub cut: Vec<FunctionId>,
-}
-
 /// Values of a parameter; each of them leads to the same failure at the same place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct General {

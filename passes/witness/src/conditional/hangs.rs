@@ -16,9 +16,10 @@
 use std::collections::BTreeSet;
 
 use super::exchange_runs::{Among, Made, Wanted};
-use super::exchanges::{SearchedExchanges, search};
+use super::exchanges::search;
 use super::hang::FoundHang;
 use super::inputs::{InputSearch, Piece};
+use super::kernel_search::Searched;
 use super::witness::{Witness, WitnessRun};
 use crate::analysis::ModuleAnalyses;
 use crate::analysis::call_graph::CallSite;
@@ -44,10 +45,7 @@ pub struct ConditionalHang {
 
 /// Searches for witnesses of threads of a module that wait for ever.
 #[must_use]
-pub fn search_hangs(
-    module: &ModuleAnalyses<'_>,
-    assumptions: &Assumptions,
-) -> SearchedExchanges<ConditionalHang> {
+pub fn search_hangs(module: &ModuleAnalyses<'_>, assumptions: &Assumptions) -> Searched<ConditionalHang> {
     let mut possible = Vec::new();
     if module.module.bodies().any(|(.., body)| has_waits(body)) {
         for (kernel, ..) in module
@@ -87,7 +85,7 @@ pub fn search_hangs(
             run,
         })
     });
-    SearchedExchanges {
+    Searched {
         findings: findings.collect(),
         cut: found.cut,
     }

@@ -11,8 +11,9 @@
 //! would leave the array.
 
 use super::exchange_runs::{Among, LeavingAccess, Made, Wanted};
-use super::exchanges::{SearchedExchanges, search};
+use super::exchanges::search;
 use super::inputs::InputSearch;
+use super::kernel_search::Searched;
 use super::witness::{Witness, WitnessRun};
 use crate::analysis::ModuleAnalyses;
 use crate::analysis::lanes::{Launch, Object, PairKind, Site};
@@ -48,7 +49,7 @@ fn depends_on_parameters(module: &ModuleAnalyses<'_>, site: &Site) -> bool {
 pub fn search_leaving(
     module: &ModuleAnalyses<'_>,
     assumptions: &Assumptions,
-) -> SearchedExchanges<ConditionalLeaving> {
+) -> Searched<ConditionalLeaving> {
     let mut possible: Vec<(FunctionId, Launch, Vec<Wanted>)> = Vec::new();
     for access in module.computed_accesses() {
         let site = Site::of_kernel(access.function, access.instruction);
@@ -89,7 +90,7 @@ pub fn search_leaving(
         }),
         Object::Parameter(_) | Object::Part(_) => None,
     });
-    SearchedExchanges {
+    Searched {
         findings: findings.collect(),
         cut: found.cut,
     }

@@ -184,11 +184,6 @@ impl<'m> Replay<'m> {
         whole
     }
 
-    /// Allows all instructions of a search anew.
-    pub(super) fn refill(&self) {
-        self.allow_search(MAX_SEARCH_STEPS);
-    }
-
     /// Sets the instructions that may be run to find something.
     pub(super) fn allow_search(&self, steps: u64) {
         self.steps_left.set(steps);

@@ -11,7 +11,7 @@ use crate::limits::MAX_SCENARIOS;
 
 /// Values of integer parameters that a scenario leaves open, and contents of memory: places that no input decides are run with each of
 /// them. Loops have one round, or three.
-pub(super) const REST: [(u64, Memory); 6] = [
+const REST: [(u64, Memory); 6] = [
     (1, Memory::Unknown),
     (1, Memory::Zero),
     (1, Memory::Counting),
