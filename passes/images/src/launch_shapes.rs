@@ -39,7 +39,6 @@ mod state;
 mod step;
 mod uses;
 mod value;
-mod vectors;
 mod walk;
 
 use std::collections::BTreeSet;
@@ -145,18 +144,16 @@ fn launches(
         };
         if !kernels.roles.kernels.contains_key(&start) && !is_of_stubs(function.name) {
             match events(&program, &kernels.roles, function, &mut steps) {
-                Some(events) => found.add(&program, &kernels, function, &events),
+                Some(events) => found.add(&kernels, function, &events),
                 None => found.some.extend(used),
             }
         }
     }
-    let is_wanted = |kernel: Option<usize>, is_all: bool| {
-        (wants_some || is_all) && kernel.is_none_or(|kernel| !kernels.several.contains(&kernel))
-    };
     let launches = found.launches.into_iter();
     let launches = launches.filter_map(|(kernel, launch)| {
-        let is_all = kernel.is_some_and(|kernel| !found.some.contains(&kernel));
-        is_wanted(kernel, is_all).then(|| HostLaunch {
+        let is_all = !found.some.contains(&kernel);
+        let is_wanted = (wants_some || is_all) && !kernels.several.contains(&kernel);
+        is_wanted.then(|| HostLaunch {
             is_all,
             member: member.map(str::to_owned),
             ..launch
@@ -174,20 +171,20 @@ fn is_of_stubs(name: &str) -> bool {
 /// The launches that functions make.
 #[derive(Default)]
 struct Found {
-    /// By the numbers of kernels with stubs.
-    launches: Vec<(Option<usize>, HostLaunch)>,
+    /// By the numbers of kernels.
+    launches: Vec<(usize, HostLaunch)>,
     /// The kernels that have launches with unknown parts.
     some: BTreeSet<usize>,
 }
 
 impl Found {
     /// Adds what happens in a function.
-    fn add(&mut self, program: &Program<'_, '_>, kernels: &Kernels, function: &Code<'_>, events: &[Event]) {
+    fn add(&mut self, kernels: &Kernels, function: &Code<'_>, events: &[Event]) {
         let mut taken: BTreeSet<usize> = BTreeSet::new();
         let mut is_mixed = false;
         for event in events {
             match *event {
-                Event::Launch(place, dims) => self.launch(program, kernels, function, place, dims),
+                Event::Launch(place, dims) => self.launch(kernels, function, place, dims),
                 Event::Taken(place) => taken.extend(kernels.roles.kernels.get(&place)),
                 Event::Leaked(place) => self.some.extend(kernels.roles.kernels.get(&place)),
                 Event::LeakedMixed => is_mixed = true,
@@ -201,33 +198,28 @@ impl Found {
 
     fn launch(
         &mut self,
-        program: &Program<'_, '_>,
         kernels: &Kernels,
         function: &Code<'_>,
         place: CodeAddress,
         Dims { grid, block, shared }: Dims,
     ) {
-        let number = kernels.roles.kernels.get(&place).copied();
-        let [Some(x), Some(y), Some(z)] = block else {
-            self.some.extend(number);
+        let Some(&number) = kernels.roles.kernels.get(&place) else {
             return;
         };
-        if self.launches.len() >= MAX_HOST_LAUNCHES {
-            self.some.extend(number);
+        let (true, [Some(x), Some(y), Some(z)]) = (self.launches.len() < MAX_HOST_LAUNCHES, block) else {
+            self.some.insert(number);
             return;
-        }
-        if let Some(kernel) = kernels.name(program, place) {
-            let launch = HostLaunch {
-                kernel: normalised(&kernel).into_owned(),
-                grid,
-                block: [x, y, z],
-                shared,
-                caller: function.name.to_owned(),
-                member: None,
-                is_all: false,
-            };
-            self.launches.push((number, launch));
-        }
+        };
+        let launch = HostLaunch {
+            kernel: normalised(&kernels.names[number]).into_owned(),
+            grid,
+            block: [x, y, z],
+            shared,
+            caller: function.name.to_owned(),
+            member: None,
+            is_all: false,
+        };
+        self.launches.push((number, launch));
     }
 }
 

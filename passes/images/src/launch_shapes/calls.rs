@@ -26,8 +26,8 @@ enum Callee {
     GetKernel,
     /// `dim3::dim3(unsigned, unsigned, unsigned)`.
     Dim3,
-    /// One that writes an address or a handle to where its first parameter points, and nowhere else.
-    MakesOne,
+    /// One of those that begin with [`GUARD`].
+    Guard,
     /// One that does not return.
     NoReturn,
     /// The stub of a kernel, or the function that stands for one.
@@ -45,37 +45,11 @@ pub(super) const LAUNCHES: [&str; 6] = [
     "cudaLaunchCooperativeKernel_ptsz",
 ];
 
-/// The templates of the headers for those, with a function of any type.
-const TYPED_LAUNCHES: [&str; 2] = ["_ZL16cudaLaunchKernelI", "_ZL27cudaLaunchCooperativeKernelI"];
-
-const MAKES_ONE: [&str; 6] = [
-    "cudaMalloc",
-    "cudaMallocHost",
-    "cudaMallocManaged",
-    "cudaStreamCreate",
-    "cudaEventCreate",
-    "cudaGetDevice",
-];
-
-/// The template of the headers for `cudaMalloc`, with a pointer of any type.
-const TYPED_MALLOC: &str = "_ZL10cudaMallocI";
-
-/// The functions that guard the making of a static variable, such as that of a handle in nvcc's stubs.
+/// The functions that guard the making of a static variable, such as that of a handle in nvcc's stubs. They write to the byte that their
+/// parameter points to.
 const GUARD: &str = "__cxa_guard_";
 
-const NO_RETURN: [&str; 8] = [
-    "_Unwind_Resume",
-    "__stack_chk_fail",
-    "__cxa_throw",
-    "__cxa_rethrow",
-    "__clang_call_terminate",
-    "_ZSt9terminatev",
-    "abort",
-    "exit",
-];
-
-/// The beginning of the names of what libstdc++ throws with.
-const THROWS: &str = "_ZSt";
+const NO_RETURN: [&str; 2] = ["_Unwind_Resume", "exit"];
 
 /// How control gets to a function.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -142,9 +116,9 @@ impl<'a> Stepper<'_, '_, 'a> {
                 let [made, x, y, z, ..] = self.arguments();
                 self.write_sides(made, [x, y, z].map(|side| side.half(0)));
             }
-            Callee::MakesOne => {
-                let [made, ..] = self.arguments();
-                self.state.written(made, Some(8));
+            Callee::Guard => {
+                let [guard, ..] = self.arguments();
+                self.state.written(guard, Some(8));
             }
             Callee::Kernel(place) => {
                 self.leak_arguments();
@@ -236,16 +210,11 @@ fn named(name: &str) -> Callee {
         "__cudaPushCallConfiguration" => Callee::Push,
         "__cudaPopCallConfiguration" => Callee::Pop,
         "__cudaGetKernel" => Callee::GetKernel,
+        // The names of the constructor of an object, and of one as a part of another.
         "_ZN4dim3C1Ejjj" | "_ZN4dim3C2Ejjj" => Callee::Dim3,
-        _ if LAUNCHES.contains(&name) || TYPED_LAUNCHES.iter().any(|begin| name.starts_with(begin)) => {
-            Callee::Launch
-        }
-        _ if MAKES_ONE.contains(&name) || name.starts_with(TYPED_MALLOC) || name.starts_with(GUARD) => {
-            Callee::MakesOne
-        }
-        _ if NO_RETURN.contains(&name) || name.starts_with(THROWS) && name.contains("__throw_") => {
-            Callee::NoReturn
-        }
+        _ if LAUNCHES.contains(&name) => Callee::Launch,
+        _ if NO_RETURN.contains(&name) => Callee::NoReturn,
+        _ if name.starts_with(GUARD) => Callee::Guard,
         _ => Callee::Other,
     }
 }

@@ -150,19 +150,6 @@ impl Kernels {
             self.open.insert(number);
         }
     }
-
-    /// The name of the kernel that a place stands for.
-    pub(super) fn name(&self, program: &Program<'_, '_>, place: CodeAddress) -> Option<String> {
-        if let Some(number) = self.roles.kernels.get(&place) {
-            return self.names.get(*number).cloned();
-        }
-        let function = covering(&program.functions, place).filter(|code| code.start == place)?;
-        // nvcc's function for a static kernel has a name of internal linkage.
-        Some(match function.name.strip_prefix("_ZL") {
-            Some(rest) => format!("_Z{rest}"),
-            None => function.name.to_owned(),
-        })
-    }
 }
 
 /// True for functions that no other object can refer to. nvcc makes those of unnamed namespaces global, with a name of the file's own.

@@ -40,14 +40,6 @@ impl Stepper<'_, '_, '_> {
         }
     }
 
-    pub(super) fn values(&self, register: Register) -> Vec<Value> {
-        match (general(register), vector(register)) {
-            (Some(number), _) => vec![self.state.registers[number]],
-            (_, Some(number)) => self.state.vectors[number].to_vec(),
-            _ => Vec::new(),
-        }
-    }
-
     pub(super) fn move_stack(&mut self, by: i64) {
         let pointer = &mut self.state.registers[STACK_POINTER];
         *pointer = pointer.add(Value::exact(by.cast_unsigned()));
@@ -120,9 +112,9 @@ impl Stepper<'_, '_, '_> {
             None => Value::exact(0),
         };
         let index = match of(index) {
-            Value::Bits { .. } if scale == 1 => of(index),
-            value @ Value::Bits { .. } => value.shifted(scale.trailing_zeros(), true),
-            value if scale == 1 => value,
+            number if index == Register::None => number,
+            Value::Bits { .. } => Value::UNKNOWN,
+            address if scale == 1 => address,
             _ => Value::Mixed,
         };
         of(base).add(index).add(Value::exact(displacement))
@@ -194,16 +186,6 @@ impl Stepper<'_, '_, '_> {
             self.leak(value);
         }
     }
-
-    pub(super) fn vector(&self, register: Register) -> [Value; 2] {
-        vector(register).map_or([Value::UNKNOWN; 2], |number| self.state.vectors[number])
-    }
-
-    pub(super) fn set_vector(&mut self, register: Register, value: [Value; 2]) {
-        if let Some(number) = vector(register) {
-            self.state.vectors[number] = value;
-        }
-    }
 }
 
 /// Bytes of an operand.
@@ -232,11 +214,6 @@ pub(super) fn general(register: Register) -> Option<usize> {
 /// The number of a vector register, if it is tracked.
 pub(super) fn vector(register: Register) -> Option<usize> {
     (register.is_vector_register() && register.number() < 16).then(|| register.number())
-}
-
-/// True for a vector register of more than 16 bytes, or one that is not tracked.
-pub(super) fn is_wide(register: Register) -> bool {
-    register.is_vector_register() && (register.size() > 16 || register.number() >= 16)
 }
 
 /// True for bits 8 to 15 of a register.

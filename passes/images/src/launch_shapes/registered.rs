@@ -92,14 +92,11 @@ pub(crate) fn registered(elf: &Elf<'_>, defined: &[(u64, bool)], budget: &mut Bu
         names: BTreeSet::new(),
         is_all: true,
     };
-    let mut last = None;
     for call in reader.calls(&functions)? {
-        let Some(arguments) = reader.arguments(&call, last, |_| true)? else {
+        let Some(arguments) = reader.arguments(&call, |_| true)? else {
             found.is_all = false;
-            last = Some(call.end());
             continue;
         };
-        last = Some(call.end());
         if !budget.take(arguments.name.len()) {
             return None;
         }
@@ -218,7 +215,7 @@ impl<'p, 'e, 'a> Reader<'p, 'e, 'a> {
                 if found.iter().any(|(known, _)| *known == target) {
                     break;
                 }
-                if let Some(arguments) = self.arguments(&call, None, Arguments::are_known)?
+                if let Some(arguments) = self.arguments(&call, Arguments::are_known)?
                     && arguments.fifth == Some(u32::MAX)
                     && arguments.host.is_some_and(|host| self.is_code(host))
                 {
@@ -271,18 +268,16 @@ impl<'p, 'e, 'a> Reader<'p, 'e, 'a> {
         found.collect()
     }
 
-    /// The arguments of a call, if the code before it says its name: that after the call before it, if one is near, else the nearest
-    /// instructions that say all that is wanted. `None` outside if no steps are left.
+    /// The arguments of a call, if the code before it says its name: from the nearest instructions that say all that is wanted. `None`
+    /// outside if no steps are left.
     #[expect(clippy::option_option, reason = "the outer one ends the search")]
     fn arguments(
         &mut self,
         call: &Call,
-        last: Option<u64>,
         is_enough: impl Fn(&Arguments) -> bool,
     ) -> Option<Option<Arguments>> {
         let first = call.at.saturating_sub(WINDOW);
-        let behind_last = last.filter(|last| (first..call.at).contains(last));
-        for start in behind_last.into_iter().chain((first..call.at).rev()) {
+        for start in (first..call.at).rev() {
             if let Some(arguments) = self.after(start, call)?
                 && is_enough(&arguments)
             {

@@ -29,8 +29,8 @@ pub(super) const KEPT: [usize; 7] = [3, STACK_POINTER, FRAME_POINTER, 12, 13, 14
 pub(super) struct State {
     /// rax, rcx, rdx, rbx, rsp, rbp, rsi, rdi, r8 to r15.
     pub(super) registers: [Value; 16],
-    /// The halves of xmm0 to xmm15.
-    pub(super) vectors: [[Value; 2]; 16],
+    /// xmm0 to xmm15: true for those that are 0.
+    pub(super) is_zero: [bool; 16],
     /// The bytes of the frame that are known, sorted by offset.
     frame: Vec<(i64, u8)>,
     /// Others may know an address in the frame.
@@ -46,7 +46,7 @@ impl State {
         registers[STACK_POINTER] = Value::Stack(0);
         Self {
             registers,
-            vectors: [[Value::UNKNOWN; 2]; 16],
+            is_zero: [false; 16],
             frame: Vec::new(),
             is_leaked: false,
             pending: None,
@@ -77,13 +77,9 @@ impl State {
         for (mine, theirs) in self.registers.iter_mut().zip(other.registers) {
             join(mine, theirs);
         }
-        for (mine, theirs) in self
-            .vectors
-            .iter_mut()
-            .flatten()
-            .zip(other.vectors.iter().flatten())
-        {
-            join(mine, *theirs);
+        for (mine, theirs) in self.is_zero.iter_mut().zip(other.is_zero) {
+            is_less |= *mine && !theirs;
+            *mine &= theirs;
         }
         if self.frame != other.frame {
             let before = self.frame.len();
@@ -171,7 +167,7 @@ impl State {
                 *register = Value::UNKNOWN;
             }
         }
-        self.vectors = [[Value::UNKNOWN; 2]; 16];
+        self.is_zero = [false; 16];
     }
 }
 

@@ -5,7 +5,6 @@ use iced_x86::{Mnemonic, OpAccess, OpKind, Register, UsedMemory};
 use super::operands::{Decoded, Stepper, general, is_register, is_same, vector, width};
 use super::state::{FRAME_POINTER, STACK_POINTER};
 use super::value::Value;
-use super::vectors::is_vector_move;
 
 impl Stepper<'_, '_, '_> {
     /// Goes over an instruction that is neither a branch nor a call.
@@ -21,14 +20,6 @@ impl Stepper<'_, '_, '_> {
                 let value = self.read(decoded, 1);
                 self.write(decoded, 0, value.truncated(width(code, 1)));
             }
-            Mnemonic::Movsx | Mnemonic::Movsxd => {
-                let value = self.read(decoded, 1).extended(width(code, 1));
-                self.write(decoded, 0, value);
-            }
-            Mnemonic::Cdqe => {
-                let value = self.state.registers[0].truncated(4).extended(4);
-                self.state.registers[0] = value;
-            }
             Mnemonic::Lea => {
                 let value = self.address(decoded);
                 self.write(decoded, 0, value);
@@ -43,44 +34,28 @@ impl Stepper<'_, '_, '_> {
                 self.move_stack(8);
                 self.write(decoded, 0, value);
             }
-            Mnemonic::Leave => {
-                let frame = self.state.registers[FRAME_POINTER];
-                self.state.registers[FRAME_POINTER] = self.load(frame, 8);
-                self.state.registers[STACK_POINTER] = frame.add(Value::exact(8));
-            }
-            Mnemonic::Add | Mnemonic::Sub | Mnemonic::And | Mnemonic::Or | Mnemonic::Xor => {
-                self.arithmetic(decoded);
-            }
-            Mnemonic::Inc | Mnemonic::Dec => {
-                let by = if code.mnemonic() == Mnemonic::Inc {
-                    1
-                } else {
-                    u64::MAX
-                };
-                let value = self.read(decoded, 0).add(Value::exact(by));
-                self.write(decoded, 0, value);
-            }
-            Mnemonic::Shl | Mnemonic::Shr if code.op1_kind() == OpKind::Immediate8 => {
+            Mnemonic::Add | Mnemonic::Sub | Mnemonic::Or => self.arithmetic(decoded),
+            Mnemonic::Xor if is_same(code, 0, 1) => self.write(decoded, 0, Value::exact(0)),
+            Mnemonic::Shr if code.op1_kind() == OpKind::Immediate8 => {
                 let (value, size) = (self.read(decoded, 0), width(code, 0));
                 let by = u32::from(code.immediate8()) & if size == 8 { 63 } else { 31 };
-                let value = value
-                    .truncated(size)
-                    .shifted(by, code.mnemonic() == Mnemonic::Shl);
+                let value = value.truncated(size).shifted_right(by);
                 self.write(decoded, 0, value.truncated(size));
             }
-            _ if is_vector_move(code) && self.vector_move(decoded) => {}
-            Mnemonic::Xorps | Mnemonic::Xorpd | Mnemonic::Pxor if is_same(code, 0, 1) => {
-                self.set_vector(code.op0_register(), [Value::exact(0); 2]);
+            // Zeros for the frame, 16 bytes at a time.
+            Mnemonic::Xorps if is_same(code, 0, 1) => {
+                if let Some(number) = vector(code.op0_register()) {
+                    self.state.is_zero[number] = true;
+                }
             }
-            Mnemonic::Vxorps | Mnemonic::Vxorpd | Mnemonic::Vpxor
-                if is_same(code, 1, 2) && code.op0_register().is_xmm() =>
+            Mnemonic::Movups
+                if !is_register(code, 0)
+                    && vector(code.op1_register()).is_some_and(|number| self.state.is_zero[number]) =>
             {
-                self.set_vector(code.op0_register(), [Value::exact(0); 2]);
-            }
-            Mnemonic::Punpcklqdq | Mnemonic::Movlhps | Mnemonic::Unpcklpd if code.op1_register().is_xmm() => {
-                let [low, _] = self.vector(code.op0_register());
-                let [high, _] = self.vector(code.op1_register());
-                self.set_vector(code.op0_register(), [low, high]);
+                let address = self.address(decoded);
+                for past in [0, 8] {
+                    self.store(address.add(Value::exact(past)), 8, Value::exact(0));
+                }
             }
             _ => self.unknown(decoded),
         }
@@ -93,17 +68,7 @@ impl Stepper<'_, '_, '_> {
         let value = match code.mnemonic() {
             Mnemonic::Add => a.add(b),
             Mnemonic::Sub => a.subtract(b),
-            Mnemonic::Or => a.or(b),
-            Mnemonic::Xor if is_same(code, 0, 1) => Value::exact(0),
-            Mnemonic::Xor => a.xor(b),
-            // A frame that is aligned lies at an offset that is not known, and apart from what was addressed before.
-            _ if code.op0_register() == Register::RSP => match (a, b.number()) {
-                (Value::Stack(at), Some(_)) => at
-                    .checked_sub(ALIGNED_FRAME)
-                    .map_or(Value::AnyStack, |at| Value::Stack(at & !0xfff)),
-                _ => Value::AnyStack,
-            },
-            _ => a.and(b),
+            _ => a.or(b),
         };
         self.write(decoded, 0, if size == 8 { value } else { value.truncated(size) });
     }
@@ -145,11 +110,11 @@ impl Stepper<'_, '_, '_> {
             .copied()
             .collect();
         for operand in 0..code.op_count() {
-            if is_register(code, operand) && is_read(accesses[operand as usize]) {
-                let register = code.op_register(operand);
-                for value in self.values(register) {
-                    self.leak(value);
-                }
+            if is_register(code, operand)
+                && is_read(accesses[operand as usize])
+                && let Some(number) = general(code.op_register(operand))
+            {
+                self.leak(self.state.registers[number]);
             }
         }
         let is_repeated = code.has_rep_prefix() || code.has_repne_prefix();
@@ -172,11 +137,8 @@ impl Stepper<'_, '_, '_> {
                     && self.state.registers[number].is_frame();
                 self.state.registers[number] = if known { Value::Mixed } else { Value::UNKNOWN };
             } else if let Some(number) = vector(register) {
-                self.state.vectors[number] = [Value::UNKNOWN; 2];
+                self.state.is_zero[number] = false;
             }
         }
     }
 }
-
-/// Bytes that a frame of unknown alignment lies below the one before.
-const ALIGNED_FRAME: i64 = 1 << 40;

@@ -147,58 +147,26 @@ impl Value {
         }
     }
 
-    /// A bitwise operation; `decided` are the bits of the result that one operand alone decides.
-    fn bitwise(
-        self,
-        other: Self,
-        result: impl Fn(u64, u64) -> u64,
-        decided: impl Fn(u64, u64) -> u64,
-    ) -> Self {
+    /// Bitwise or. A bit that is 1 in one of them is known.
+    pub(super) const fn or(self, other: Self) -> Self {
         match (self, other) {
-            (Self::Bits { value: a, known: x }, Self::Bits { value: b, known: y }) => {
-                let known = x & y | decided(a, x) | decided(b, y);
-                Self::Bits {
-                    value: result(a, b) & known,
-                    known,
-                }
-            }
+            (Self::Bits { value: a, known: x }, Self::Bits { value: b, known: y }) => Self::Bits {
+                value: a | b,
+                known: x & y | a | b,
+            },
             _ => Self::Mixed,
         }
     }
 
-    /// Bitwise and.
-    pub(super) fn and(self, other: Self) -> Self {
-        self.bitwise(other, |a, b| a & b, |value, known| known & !value)
-    }
-
-    /// Bitwise or.
-    pub(super) fn or(self, other: Self) -> Self {
-        self.bitwise(other, |a, b| a | b, |value, known| known & value)
-    }
-
-    /// Bitwise exclusive or.
-    pub(super) fn xor(self, other: Self) -> Self {
-        self.bitwise(other, |a, b| a ^ b, |_, _| 0)
-    }
-
-    /// Shifted by so many bits, to the left if `is_left`.
-    pub(super) fn shifted(self, by: u32, is_left: bool) -> Self {
+    /// Shifted to the right by so many bits.
+    pub(super) const fn shifted_right(self, by: u32) -> Self {
         let Self::Bits { value, known } = self else {
             return Self::Mixed;
         };
         let by = by & 63;
-        if is_left {
-            let filled = (1_u64 << by) - 1;
-            Self::Bits {
-                value: value << by,
-                known: known << by | filled,
-            }
-        } else {
-            let filled = !(u64::MAX >> by);
-            Self::Bits {
-                value: value >> by,
-                known: known >> by | filled,
-            }
+        Self::Bits {
+            value: value >> by,
+            known: known >> by | !(u64::MAX >> by),
         }
     }
 
@@ -207,25 +175,6 @@ impl Value {
         match self {
             _ if width >= 8 => self,
             Self::Bits { value, known } => Self::of_width(value, known, width),
-            _ => Self::Mixed,
-        }
-    }
-
-    /// The lower `width` bytes, the others copies of their sign.
-    pub(super) const fn extended(self, width: usize) -> Self {
-        match self {
-            _ if width >= 8 => self,
-            Self::Bits { value, known } => {
-                let shift = 64 - 8 * width as u32;
-                let (value, known) = (value << shift, known << shift);
-                // An arithmetic shift copies the bit of the sign, known or not.
-                let known = (known.cast_signed() >> shift).cast_unsigned();
-                let value = (value.cast_signed() >> shift).cast_unsigned();
-                Self::Bits {
-                    value: value & known,
-                    known,
-                }
-            }
             _ => Self::Mixed,
         }
     }
@@ -275,20 +224,16 @@ mod tests {
         let one = Value::exact(1 << 32);
         let pair = open.or(one);
         assert_eq!((pair.half(0), pair.half(1)), (None, Some(1)));
-        assert_eq!(pair.shifted(32, false).number(), Some(1));
+        assert_eq!(pair.shifted_right(32).number(), Some(1));
         assert_eq!(one.add(Value::exact(0x60)).half(0), Some(0x60));
         assert_eq!(one.add(open).half(1), None);
-        assert_eq!(open.and(Value::exact(0)).number(), Some(0));
         assert_eq!(Value::exact(3).join(Value::exact(7)).half(0), None);
         assert_eq!(Value::exact(3).subtract(Value::exact(4)).number(), Some(u64::MAX));
-        assert_eq!(Value::exact(0x80).extended(1).number(), Some(u64::MAX - 0x7f));
         assert_eq!(Value::exact(0x1ff).truncated(1).number(), Some(0xff));
         assert_eq!(
             Value::exact(u64::MAX).merged(Value::exact(0), 1).number(),
             Some(u64::MAX - 0xff)
         );
-        assert_eq!(Value::exact(1).shifted(63, true).number(), Some(1 << 63));
-        assert_eq!(Value::UNKNOWN.extended(4).half(1), None, "the sign is not known");
     }
 
     #[test]
@@ -302,7 +247,7 @@ mod tests {
         assert_eq!(slot.truncated(4), Value::Mixed);
         assert_eq!(Value::Stack(i64::MAX).add(Value::exact(1)), Value::AnyStack);
         assert_eq!(place.add(Value::exact(1)), Value::Place((3, 9)));
-        assert_eq!(place.xor(slot), Value::Mixed);
+        assert_eq!(place.or(slot), Value::Mixed);
         assert_eq!(Value::exact(1).merged(slot, 4), Value::Mixed);
     }
 }
