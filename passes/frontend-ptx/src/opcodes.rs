@@ -77,10 +77,8 @@ fn key(source: &[u8], opcode: Span) -> Option<(Key, usize)> {
     let length = opcode.end.wrapping_sub(opcode.start) as usize;
     let mask = MASKS.get(length)?;
     let bytes: &[u8; SHORT] = source.get(opcode.start as usize..)?.first_chunk()?;
-    let mut key = [0; SHORT / 8];
-    for ((word, mask), bytes) in key.iter_mut().zip(mask).zip(bytes.as_chunks().0) {
-        *word = mask & u64::from_le_bytes(*bytes);
-    }
+    let (words, _) = bytes.as_chunks();
+    let key = std::array::from_fn(|number| mask[number] & u64::from_le_bytes(words[number]));
     // The first and the last eight bytes, or all bytes of a short opcode, distinguish most opcodes.
     let last = u64::from_le_bytes(*source.get(..opcode.end as usize)?.last_chunk()?);
     let last = last.checked_shr(64 - 8 * length.min(8) as u32).unwrap_or(0);

@@ -14,8 +14,8 @@ use crate::slots::Effect;
 use crate::variable::Variable;
 use ptxcheck_ir::evaluate::is_interpreted;
 use ptxcheck_ir::{
-    AccessKind, BlockId, Body, Callee, FunctionId, Guard, Instruction, InstructionId, Op, Register, Special,
-    Value,
+    AccessKind, BlockId, Body, Callee, Collective, FunctionId, Guard, Instruction, InstructionId, Op,
+    Register, Special, Value, Vote,
 };
 
 /// The loops of a module that are counted by lane, by function.
@@ -314,7 +314,8 @@ impl<'a, 'm> LoopExitSearch<'a, 'm> {
                 written.by_lane = true;
                 &[]
             }
-            (_, Op::ActiveMask) if self.follows_sets => {
+            // Of a ballot of any predicate, the bits of lanes that are not there are known, and of those in which it is decided.
+            (_, Op::ActiveMask | Op::Collective(Collective::Vote(Vote::Ballot), _)) if self.follows_sets => {
                 written.by_lane = true;
                 &[]
             }

@@ -1,8 +1,9 @@
 //! The places of a kernel for which an analysis of single loop rounds may find more.
 //!
 //! ```text
-//! open(n)      in a solution for all warps and all rounds together something may be wrong at n, or an operand is not known there that
-//!              may be known in single rounds: it is made of constants, thread numbers, sets of lanes and results of collectives over these
+//! open(n)      in a solution for all warps and all rounds together something may be wrong at n, or the mask, or all that decides, is not
+//!              known there and may be known in single rounds or warps: it is made of constants, thread numbers, sets of lanes, ballots,
+//!              and results of other collectives over these
 //! ```
 //!
 //! No definite finding is missed at the other places: a defect that is definite in one round is at least possible in all
@@ -52,8 +53,8 @@ pub(super) fn undecided_nodes(kernel: &LaneKernel<'_>) -> Option<FxHashSet<u32>>
     Some(open)
 }
 
-/// True if all operands that decide which lanes meet at a collective or a barrier, and which lanes are read, are computed
-/// from values that the lane analysis knows.
+/// True if the mask of a collective, or all operands that decide which lanes meet at a collective or a barrier and which are read, are
+/// computed from values that the lane analysis knows.
 fn lanes_may_be_known(layout: &LaneLayout<'_>, node: u32, has_shape: bool) -> bool {
     let context = layout.graph.context_of_node(node);
     let (body, id) = (context.body, layout.graph.instruction_of_node(node));
@@ -62,10 +63,16 @@ fn lanes_may_be_known(layout: &LaneLayout<'_>, node: u32, has_shape: bool) -> bo
         return false;
     }
     let exits = LoopExitSearch::new(layout.module, context.function, body, has_shape).with_lane_sets();
-    let uses = body.uses(instruction).iter().enumerate();
+    let (uses, is_collective) = (
+        body.uses(instruction),
+        matches!(instruction.op, Op::Collective(..)),
+    );
+    let mask = uses.first().and_then(|mask| mask.register());
+    if is_collective && mask.is_some_and(|mask| exits.may_be_known(mask)) {
+        return true;
+    }
     // The second operand of a collective is the exchanged value.
-    let is_collective = matches!(instruction.op, Op::Collective(..));
-    let mut deciding = uses.filter(|(place, _)| !is_collective || *place != 1);
+    let mut deciding = (0..).zip(uses).filter(|(place, _)| !is_collective || *place != 1);
     deciding.all(|(_, value)| {
         value
             .register()

@@ -123,7 +123,7 @@ fn bound_by_operation(
     match op.class() {
         Class::Sum => sum(max(a.bits, b.bits).saturating_add(1)),
         Class::Difference => sum(64),
-        Class::Or | Class::Xor => Bound::ByLane(least_low, 64, Pattern::Any),
+        Class::Or | Class::Xor => Bound::ByLane(least_low, max(a.bits, b.bits), Pattern::Any),
         // Trailing zeros of one factor are zeros of the result, the same in all lanes.
         Class::And if !is_known => {
             let low = known_low_zeros((a, left)).max(known_low_zeros((b, right)));
@@ -181,7 +181,8 @@ fn bound_of_left_shift(a: Knowable, b: Knowable, right: Value) -> Bound {
     if !b.may_be_exact() {
         Bound::Shared(Knowable::UNKNOWN)
     } else if a.low == 0 {
-        Bound::Shared(Knowable::of_pattern(by.min(EXACT - 1), 64, Pattern::Aligned))
+        let limit = a.bits.saturating_add(by).min(64);
+        Bound::Shared(Knowable::of_pattern(by.min(EXACT - 1), limit, Pattern::Aligned))
     } else {
         let low = a.low.saturating_add(by).min(EXACT);
         Bound::ByLane(
