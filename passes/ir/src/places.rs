@@ -41,6 +41,17 @@ pub struct Source {
     pub inlined_at: Vec<Frame>,
 }
 
+impl From<Frame> for Source {
+    /// A line without frames around it.
+    fn from(at: Frame) -> Self {
+        Self {
+            at,
+            inside: Vec::new(),
+            inlined_at: Vec::new(),
+        }
+    }
+}
+
 /// A place in an image, looked up: what a finding says of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Located {

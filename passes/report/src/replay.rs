@@ -157,13 +157,7 @@ mod tests {
     /// The lines of a run whose steps have these words, all at one place.
     fn lines(words: &str) -> Vec<String> {
         let mut finding = samples::finding();
-        let step = |word: &str| Related {
-            message: word.to_owned(),
-            location: finding.location.clone(),
-            source: None,
-            is_cause: false,
-            by: None,
-        };
+        let step = |word: &str| Related::new(word.to_owned(), finding.location.clone(), None);
         finding.steps = words.split(' ').map(step).collect();
         let text = render(&samples::outcome_of([finding]), &[], &View::default());
         let text = anstream::adapter::strip_str(&text).to_string();

@@ -106,18 +106,12 @@ fn finding(
     if finding.source.is_none()
         && let Some(identity) = &identity
     {
-        finding.source = sources.find(finding.input, identity).map(source);
+        finding.source = sources.find(finding.input, identity).map(Source::from);
     }
     let shown = finding.source.as_ref().map(|source| &source.at);
     let related = draft.related.into_iter().map(|(place, message)| {
         let at = locate_image(place, inputs);
-        Related {
-            message,
-            location: at.location,
-            source: at.source,
-            is_cause: false,
-            by: None,
-        }
+        Related::new(message, at.location, at.source)
     });
     finding.related = Related::beside(related, shown);
     Some(finding)
@@ -125,7 +119,7 @@ fn finding(
 
 /// A place, with the name of the input that it is in.
 fn locate_image(place: ImagePlace, inputs: &[InputReport]) -> Located {
-    let source = place.source.map(source);
+    let source = place.source.map(Source::from);
     let mut at = place.located.map(|located| *located).unwrap_or_default();
     if let Some(location) = &mut at.location {
         location.file = inputs
@@ -136,13 +130,5 @@ fn locate_image(place: ImagePlace, inputs: &[InputReport]) -> Located {
         function: place.function,
         source: at.source.or(source),
         ..at
-    }
-}
-
-fn source(at: crate::finding::Frame) -> Source {
-    Source {
-        at,
-        inside: Vec::new(),
-        inlined_at: Vec::new(),
     }
 }

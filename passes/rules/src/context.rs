@@ -166,26 +166,18 @@ impl<'a> ModuleContext<'a> {
 
     /// Number of kernels in which the search for witnesses ended at a limit.
     pub(crate) fn unsearched(&self) -> u32 {
-        let lanes = self.conditional.get().map(|searched| &searched.cut);
-        let exchanges = self.conditional_exchanges.get().map(|searched| &searched.cut);
-        let barriers = self.conditional_barriers.get().map(|searched| &searched.cut);
-        let contended = [&self.conditional_updates, &self.conditional_beside_atomics];
-        let contended = contended
-            .into_iter()
-            .filter_map(|searched| Some(&searched.get()?.cut));
-        let leaving = self.conditional_leaving.get().map(|searched| &searched.cut);
-        let hangs = self.conditional_hangs.get().map(|searched| &searched.cut);
-        let copies = self.conditional_copy_failures.get();
-        let copies = copies.map(|searched| &searched.cut);
-        let all = lanes
-            .into_iter()
-            .chain(leaving)
-            .chain(hangs)
-            .chain(copies)
-            .chain(exchanges)
-            .chain(barriers)
-            .chain(contended);
-        let kernels: BTreeSet<FunctionId> = all.flatten().copied().collect();
+        fn add<T>(kernels: &mut BTreeSet<FunctionId>, searched: &OnceLock<Searched<T>>) {
+            kernels.extend(searched.get().into_iter().flat_map(|searched| &searched.cut));
+        }
+        let mut kernels = BTreeSet::new();
+        add(&mut kernels, &self.conditional);
+        add(&mut kernels, &self.conditional_exchanges);
+        add(&mut kernels, &self.conditional_barriers);
+        add(&mut kernels, &self.conditional_updates);
+        add(&mut kernels, &self.conditional_beside_atomics);
+        add(&mut kernels, &self.conditional_leaving);
+        add(&mut kernels, &self.conditional_hangs);
+        add(&mut kernels, &self.conditional_copy_failures);
         kernels.len() as u32
     }
 

@@ -48,6 +48,18 @@ impl Finding {
 }
 
 impl Related {
+    /// A place that explains a finding, and need not be fixed.
+    #[must_use]
+    pub const fn new(message: String, location: Option<Location>, source: Option<Source>) -> Self {
+        Self {
+            message,
+            location,
+            source,
+            is_cause: false,
+            by: None,
+        }
+    }
+
     /// Places without those on the source line `shown`, which the finding shows already.
     pub(crate) fn beside(places: impl Iterator<Item = Self>, shown: Option<&Frame>) -> Vec<Self> {
         let is_shown = |place: &Self| place.source.as_ref().map(|source| &source.at) == shown;

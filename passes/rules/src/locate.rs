@@ -66,13 +66,7 @@ impl<'a> Locator<'a> {
     pub(super) fn related(&self, place: &Place, message: String) -> Related {
         let resolved = self.resolve(place);
         let (location, _) = location_and_text_of(self.module.origin, resolved.span, self.name);
-        Related {
-            message,
-            location,
-            source: self.source(&resolved),
-            is_cause: false,
-            by: None,
-        }
+        Related::new(message, location, self.source(&resolved))
     }
 
     pub(super) fn resolve(&self, place: &Place) -> ResolvedPlace {

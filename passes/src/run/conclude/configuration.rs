@@ -1,6 +1,6 @@
 //! Findings about the settings of a run themselves (PTX906, PTX908).
 
-use crate::finding::{Certainty, Finding, Frame, Location, Source};
+use crate::finding::{Certainty, Finding, Frame, Location};
 use crate::patterns::Written;
 use crate::rule::{CONTRADICTING_ASSUMPTION, Level, Rule, UNUSED_SETTING};
 use crate::settings::Settings;
@@ -62,16 +62,13 @@ impl ConfigurationFindings {
 
     pub(super) fn in_source(&self, message: String, file: String, (line, column): Written) -> Finding {
         let mut finding = self.new_finding(message);
-        finding.source = Some(Source {
-            at: Frame {
-                file,
-                line,
-                column,
-                function: None,
-            },
-            inside: Vec::new(),
-            inlined_at: Vec::new(),
-        });
+        let line = Frame {
+            file,
+            line,
+            column,
+            function: None,
+        };
+        finding.source = Some(line.into());
         finding
     }
 

@@ -33,21 +33,9 @@ pub(super) fn choose(finding: &mut Finding, settings: &Settings, spellings: &mut
     if headers.report_at == ReportAt::Both
         && let Some(innermost) = source.inside.first()
     {
-        let header = Source {
-            at: innermost.clone(),
-            inside: Vec::new(),
-            inlined_at: Vec::new(),
-        };
-        finding.related.insert(
-            0,
-            Related {
-                message: "in the header, it is this line".to_owned(),
-                location: None,
-                source: Some(header),
-                is_cause: false,
-                by: None,
-            },
-        );
+        let message = "in the header, it is this line".to_owned();
+        let header = Related::new(message, None, Some(innermost.clone().into()));
+        finding.related.insert(0, header);
     }
 }
 

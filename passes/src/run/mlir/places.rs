@@ -93,13 +93,9 @@ impl<'t> Places<'t> {
         // Where the text names no places, the calls are lines of it.
         if finding.source.is_none() {
             for call in found.own.iter().skip(1) {
-                finding.related.push(Related {
-                    message: "called here".to_owned(),
-                    location: located(Some(*call), text).0,
-                    source: None,
-                    is_cause: false,
-                    by: None,
-                });
+                let (location, _) = located(Some(*call), text);
+                let related = Related::new("called here".to_owned(), location, None);
+                finding.related.push(related);
             }
         }
     }

@@ -8,6 +8,7 @@ use crate::driver;
 use crate::inventory::Facts;
 use crate::ir::Extent;
 use crate::rule::ProblemKind;
+use crate::run::problem::panic;
 use crate::settings::{ReadIr, Settings};
 
 /// Reads IR and runs the rules over it. What they say is handed to `answer`, once, and only then is the memory given
@@ -44,15 +45,8 @@ pub(super) fn analyse(
         Ok(Ok(())) => {}
         Ok(Err(refused)) => say(Answer::Failed(ProblemKind::Unreadable, refused)),
         Err(payload) => {
-            let said = payload
-                .downcast_ref::<String>()
-                .map(String::as_str)
-                .or_else(|| payload.downcast_ref::<&str>().copied())
-                .unwrap_or("no message");
-            say(Answer::Failed(
-                ProblemKind::Internal,
-                format!("the analysis failed: {said}"),
-            ));
+            let error = panic(payload.as_ref());
+            say(Answer::Failed(error.kind, error.message));
         }
     }
 }
