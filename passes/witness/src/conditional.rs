@@ -27,6 +27,7 @@ mod host_launches;
 mod inputs;
 mod kernel_search;
 mod leaving;
+mod pair_search;
 mod replay;
 mod scenarios;
 mod search;

@@ -15,10 +15,10 @@
 //! segment, gets no witness: whether its array is a permutation the code does not say.
 
 use super::exchange_runs::{Among, Contended, ContendedPair, Made, Wanted};
-use super::exchanges::search;
 use super::grid_inputs::{loads_of_place, neighbouring_loads};
 use super::inputs::InputSearch;
 use super::kernel_search::Searched;
+use super::pair_search::search;
 use super::witness::{Witness, WitnessRun};
 use crate::analysis::ModuleAnalyses;
 use crate::analysis::contention::{KernelLaunch, LostUpdate, PlainBesideAtomic, SharedObject, UpdateKind};

@@ -13,9 +13,9 @@
 
 use super::copy_failure::{KINDS, object_of};
 use super::exchange_runs::{Among, Made, Wanted};
-use super::exchanges::search;
 use super::hangs::{bodies_of, is_searchable, operations_of};
 use super::kernel_search::Searched;
+use super::pair_search::search;
 use super::witness::{Witness, WitnessRun};
 use crate::analysis::ModuleAnalyses;
 use crate::analysis::lanes::{Object, PairKind, Site};

@@ -16,10 +16,10 @@
 use std::collections::BTreeSet;
 
 use super::exchange_runs::{Among, Made, Wanted};
-use super::exchanges::search;
 use super::hang::FoundHang;
 use super::inputs::{InputSearch, Piece};
 use super::kernel_search::Searched;
+use super::pair_search::search;
 use super::witness::{Witness, WitnessRun};
 use crate::analysis::ModuleAnalyses;
 use crate::analysis::call_graph::CallSite;

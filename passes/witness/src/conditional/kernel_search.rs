@@ -1,7 +1,7 @@
 //! The search in one kernel for launches and values with which something goes wrong: what is sought is put into classes that the same inputs
 //! decide, and each class is run with blocks, with scenarios of the inputs, and with what these leave open.
 //!
-//! Its clients are the search for failures of collectives and barriers (`search.rs`) and that for pairs of accesses (`exchanges.rs`). They say
+//! Its clients are the search for failures of collectives and barriers (`search.rs`) and that for pairs of accesses (`pair_search.rs`). They say
 //! which inputs decide, what a run shows, when a run more would show nothing new, and what the blocks of several groups prove together.
 
 use std::cell::Cell;

@@ -11,9 +11,9 @@
 //! would leave the array.
 
 use super::exchange_runs::{Among, LeavingAccess, Made, Wanted};
-use super::exchanges::search;
 use super::inputs::InputSearch;
 use super::kernel_search::Searched;
+use super::pair_search::search;
 use super::witness::{Witness, WitnessRun};
 use crate::analysis::ModuleAnalyses;
 use crate::analysis::lanes::{Launch, Object, PairKind, Site};
