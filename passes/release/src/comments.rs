@@ -41,7 +41,7 @@ pub struct CommentContent {
     pub reason: String,
 }
 
-/// The comments of a source, in order; at most [`MAX_COMMENTS`].
+/// The comments of a source, in order, up to a limit.
 pub fn of_source(text: &[u8]) -> Vec<Comment> {
     let mut of_c = Literals::new(text, Language::C);
     let mut of_python = Literals::new(text, Language::Python);
@@ -52,7 +52,7 @@ pub fn of_source(text: &[u8]) -> Vec<Comment> {
     })
 }
 
-/// The comments of PTX or LLVM IR, in order; at most [`MAX_COMMENTS`].
+/// The comments of PTX or LLVM IR, in order, up to a limit.
 pub fn of_module(text: &[u8]) -> Vec<Comment> {
     find_comments(text, |_, _| true)
 }

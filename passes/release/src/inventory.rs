@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 pub use ptxcheck_images::kinds::{
-    Host, HostLaunch, ImageKind, Launchable, NeededLibrary, Registration, Role, split_target,
+    Host, HostLaunch, ImageKind, Launchable, NeededLibrary, ProblemKind, Registration, Role, split_target,
 };
 pub use ptxcheck_ir::facts::{
     CodeClass, Facts, Kernel, Resources, SectionBytes, Stub, Variable, WeakFunction, is_absolute,
@@ -16,7 +16,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::comments::Comment;
 use crate::image::PackedImage;
-use crate::image::kinds::ProblemKind;
 use crate::ir::IsaVersion;
 use crate::limits::{MAX_COMPARED_IMAGES, MAX_POLICY_VIOLATIONS, SHOWN_NAMES};
 use crate::variants::VariantMetadata;

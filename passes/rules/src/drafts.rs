@@ -2,7 +2,7 @@
 
 use std::hash::{Hash as _, Hasher as _};
 
-use ptxcheck_ptx_parser::Span;
+use crate::ir::Span;
 use rustc_hash::FxHasher;
 
 use crate::analysis::call_graph::{CallGraph, CallSite};

@@ -141,7 +141,7 @@ impl FromIterator<(&'static str, Value)> for Data {
     }
 }
 
-/// Keeps at most [`MAX_FINDINGS`] findings, the most certain first, and returns the number of dropped ones.
+/// Keeps at most as many findings as one input may have, the most certain first, and returns the number of dropped ones.
 /// Elements without a certainty are not findings, and stay.
 pub fn limit<T>(found: &mut Vec<T>, certainty: impl Fn(&T) -> Option<Certainty>) -> usize {
     let counts =

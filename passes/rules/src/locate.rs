@@ -2,7 +2,7 @@
 
 use std::cell::{OnceCell, RefCell};
 
-use ptxcheck_ptx_parser::Span;
+use crate::ir::Span;
 use rustc_hash::FxHashMap;
 
 use crate::analysis::Place;

@@ -1,6 +1,6 @@
 //! A rule without its check.
 
-pub use ptxcheck_images::kinds::ProblemKind;
+pub use crate::inventory::ProblemKind;
 
 use crate::finding::Certainty;
 

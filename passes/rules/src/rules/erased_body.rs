@@ -44,7 +44,7 @@
 //! and silent where it has no parameters or another image of the run has code for a kernel of that name. In machine code that
 //! is seen only where there is more of it than an empty kernel takes. A kernel with a syntax error in it is not judged.
 
-use ptxcheck_ptx_parser::Span;
+use crate::ir::Span;
 
 use rustc_hash::FxHashSet;
 

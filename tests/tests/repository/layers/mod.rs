@@ -67,7 +67,7 @@ const LAYERS: &[Layer] = &[
     layer(PACKAGES, &[COMMON]),
     layer(RELEASE, &[ANALYSIS, COMMON, IMAGES, IR]),
     layer(WITNESS, &[ANALYSIS, COMMON, IR, MACHINE]),
-    layer(RULES, &[ANALYSIS, COMMON, IMAGES, IR, PARSER, RELEASE, WITNESS]),
+    layer(RULES, &[ANALYSIS, COMMON, IR, RELEASE, WITNESS]),
     Layer {
         package: PASSES,
         uses: &[
