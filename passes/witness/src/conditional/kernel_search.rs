@@ -6,7 +6,6 @@
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
-use std::ops::ControlFlow;
 
 use super::inputs::{InputClass, Inputs};
 use super::replay::Replay;
@@ -94,9 +93,24 @@ impl<S: Search + ?Sized> Trial<S> {
     }
 }
 
-/// Whether a run of a scenario was the last: with the number of runs that count as having shown nothing new. Before that, true if it
-/// reached its end and no unknown value decided it; `None` where the machine refuses its launch.
-pub(super) type Ran = ControlFlow<usize, Option<bool>>;
+/// The outcome of a run of a scenario.
+#[derive(Clone, Copy)]
+pub(super) enum Ran {
+    /// The machine refuses its launch.
+    Refused,
+    /// It reached its end, and no unknown value decided it.
+    Whole,
+    /// It did not reach its end, or an unknown value decided it.
+    Partial,
+    /// No more of the scenario is run, which counts as so many runs that show nothing new.
+    Last(usize),
+}
+
+impl Ran {
+    pub(super) const fn new(is_whole: bool) -> Self {
+        if is_whole { Self::Whole } else { Self::Partial }
+    }
+}
 
 /// A search in one kernel.
 pub(super) trait Search {
@@ -271,12 +285,13 @@ pub(super) trait Search {
             if trial.open.is_empty() || is_known || !kernel.assumed.admits(&witness.params) {
                 continue;
             }
-            match self.run(&witness, trial) {
-                ControlFlow::Break(runs) => return runs,
-                ControlFlow::Continue(None) => {}
-                ControlFlow::Continue(Some(is_whole)) => {
+            let ran = self.run(&witness, trial);
+            match ran {
+                Ran::Last(runs) => return runs,
+                Ran::Refused => {}
+                Ran::Whole | Ran::Partial => {
                     if rest.memory == Memory::Unknown {
-                        is_complete = is_whole;
+                        is_complete = matches!(ran, Ran::Whole);
                     }
                     tried.push(witness);
                 }

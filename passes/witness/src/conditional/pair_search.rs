@@ -3,7 +3,6 @@
 
 use std::cell::{Cell, OnceCell};
 use std::collections::BTreeSet;
-use std::ops::ControlFlow;
 
 use super::blocks::block_groups;
 use super::exchange_runs::{Among, Bounds, Made, Observed, Wanted};
@@ -254,12 +253,12 @@ impl Search for PairSearch<'_, '_> {
 
     fn run(&self, witness: &Witness, trial: &mut Trial<Self>) -> Ran {
         let Some((outcome, observed)) = self.observed(true, witness) else {
-            return ControlFlow::Continue(None);
+            return Ran::Refused;
         };
-        let ran = ControlFlow::Continue(Some(!outcome.is_unknown()));
+        let ran = Ran::new(!outcome.is_unknown());
         match self.among {
             // The kernel is not meant for the block.
-            Among::Warps if observed.is_outside => return ControlFlow::Break(MAX_IDLE_EXCHANGE_RUNS),
+            Among::Warps if observed.is_outside => return Ran::Last(MAX_IDLE_EXCHANGE_RUNS),
             Among::Grid | Among::Protocol | Among::Copies if observed.is_outside => return ran,
             _ => {}
         }
@@ -292,7 +291,7 @@ impl Search for PairSearch<'_, '_> {
         }
         // A run that hangs is enough.
         match self.among {
-            Among::Protocol if !trial.found.is_empty() => ControlFlow::Break(0),
+            Among::Protocol if !trial.found.is_empty() => Ran::Last(0),
             _ => ran,
         }
     }

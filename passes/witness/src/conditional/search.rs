@@ -2,7 +2,6 @@
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
-use std::ops::ControlFlow;
 
 use rustc_hash::FxHashSet;
 
@@ -291,7 +290,7 @@ impl Search for LaneSearch<'_, '_> {
         tally.courses.insert(failures.course);
         if failures.is_excluded {
             // The code is not meant for these values.
-            return ControlFlow::Continue(Some(failures.is_complete));
+            return Ran::new(failures.is_complete);
         }
         trial.reached.extend(failures.reached);
         for failure in failures.found {
@@ -301,7 +300,7 @@ impl Search for LaneSearch<'_, '_> {
             let first = trial.tally.first.as_ref();
             if first.is_some_and(|first| place(&failure.site) <= *first) {
                 trial.tally.is_worse = true;
-                return ControlFlow::Break(0);
+                return Ran::Last(0);
             }
             let is_another = failure.warp != witness.warp;
             let witness = Witness {
@@ -316,7 +315,7 @@ impl Search for LaneSearch<'_, '_> {
                 trial.add(failure.site.clone(), witness, failure);
             }
         }
-        ControlFlow::Continue(Some(failures.is_complete))
+        Ran::new(failures.is_complete)
     }
 }
 
