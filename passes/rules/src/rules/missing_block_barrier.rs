@@ -207,14 +207,7 @@ fn report_variable(
             "it holds in each block of more than {above} threads; `--launch-block X,Y,Z` or `.reqntid` says how many the blocks have"
         ));
     }
-    if !further.is_empty() {
-        let verb = if further.len() == 1 {
-            "pair of accesses to this memory is"
-        } else {
-            "pairs of accesses to this memory are"
-        };
-        draft.note(format!("{} more {verb} not ordered either", further.len()));
-    }
+    text::note_further_pairs(draft, further.len());
     if let Some(shown) = shown {
         witness::tell(module, draft, missing.function, &shown.witness, None);
         witness::tell_run(module, draft, &shown.run);

@@ -246,14 +246,7 @@ fn report_exchange(
     if first.is_between_rounds {
         draft.note("the one is in a round of the loop, the other in a later round");
     }
-    if !further.is_empty() {
-        let verb = if further.len() == 1 {
-            "pair of accesses to this memory is"
-        } else {
-            "pairs of accesses to this memory are"
-        };
-        draft.note(format!("{} more {verb} not ordered either", further.len()));
-    }
+    text::note_further_pairs(draft, further.len());
     match conditional {
         Some(conditional) => {
             witness::tell(module, draft, exchange.function, &conditional.witness, None);

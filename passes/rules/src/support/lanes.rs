@@ -38,6 +38,16 @@ pub(crate) fn add_further_sites<'s, W: Into<String>>(
     }
 }
 
+/// Says how many more pairs of accesses to the same memory are not ordered.
+pub(crate) fn note_further_pairs(draft: &mut Draft, count: usize) {
+    let words = match count {
+        0 => return,
+        1 => "pair of accesses to this memory is",
+        _ => "pairs of accesses to this memory are",
+    };
+    draft.note(format!("{count} more {words} not ordered either"));
+}
+
 /// Calls `write` with every finding of one kind, but for those that follow from another finding about the same call.
 pub(crate) fn each(module: &ModuleContext<'_>, problem: Problem, mut write: impl FnMut(&Root, &LaneFinding)) {
     for root in module.lane_roots() {
