@@ -6,14 +6,15 @@
 //!   what they ask beyond those; milliseconds of processor time on one thread, the best of several rounds, MB/s (10⁶ bytes), and the share
 //!   of the whole check;
 //! * the whole check on one thread and on all, with definite findings alone and with potential ones; seconds by the clock;
-//! * `ptxlint` over the same files, where a program of this name is on the path.
+//! * the check beside `ptxlint` over the same files, where a program of this name is on the path: one process of each in turn, on one
+//!   thread; seconds of processor time, and the median ratio.
 //!
 //! `--rules` adds the time of each rule alone, with the analyses that it asks for.
 #![allow(clippy::print_stdout)]
 
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use ptxcheck_passes::frontend::ptx::{PtxOrigin, lower};
@@ -29,7 +30,16 @@ const ROUNDS: usize = 5;
 /// The compiler output that the repository has.
 const CORPUS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../corpus/compilers");
 
+/// The argument with which this program does nothing but check the files after it.
+const ONLY_CHECK: &str = "--only-check";
+
 fn main() {
+    if std::env::args()
+        .nth(1)
+        .is_some_and(|argument| argument == ONLY_CHECK)
+    {
+        return only_check(std::env::args().skip(2));
+    }
     let (options, mut paths): (Vec<String>, Vec<String>) = std::env::args()
         .skip(1)
         .filter(|arg| arg != "--bench")
@@ -58,7 +68,7 @@ fn main() {
         Err(error) => println!("{error}"),
     }
     whole(&texts, bytes);
-    peer(&texts, bytes);
+    peer(&texts);
 }
 
 /// The files with PTX in a folder, sorted; or the file itself.
@@ -227,25 +237,59 @@ fn whole(texts: &[(PathBuf, Vec<u8>)], bytes: usize) {
     }
 }
 
-/// `ptxlint` over the same files.
-fn peer(texts: &[(PathBuf, Vec<u8>)], bytes: usize) {
-    let run = || {
-        let mut command = Command::new("ptxlint");
-        command.args(texts.iter().map(|(path, _)| path));
-        command.stdout(Stdio::null()).stderr(Stdio::null()).status()
+/// The check beside `ptxlint`, over the same files: one process of each in turn, on one thread, user and system time. Several rounds, the
+/// median of their ratios.
+fn peer(texts: &[(PathBuf, Vec<u8>)]) {
+    let files = || texts.iter().map(|(path, _)| path.as_path());
+    let Ok(own) = std::env::current_exe() else {
+        return println!("the path of this program is not known");
     };
-    if run().is_err() {
-        return println!("ptxlint is not on the path");
+    let mut rounds: Vec<(f64, Duration, Duration)> = Vec::new();
+    for _ in 0..ROUNDS {
+        let check = time_of_process(&own, [Path::new(ONLY_CHECK)].into_iter().chain(files()));
+        let (Some(check), Some(peer)) = (check, time_of_process(Path::new("ptxlint"), files())) else {
+            return println!("ptxlint is not on the path");
+        };
+        rounds.push((peer.as_secs_f64() / check.as_secs_f64(), check, peer));
     }
-    let time = best_of(|| {
-        black_box(run().is_ok());
+    rounds.sort_unstable_by(|one, other| one.0.total_cmp(&other.0));
+    if let Some((ratio, check, peer)) = rounds.get(rounds.len() / 2) {
+        println!(
+            "{:<24} {:>9.3} s, ptxlint {:.3} s: {ratio:.2} times as fast",
+            "check, processor time",
+            check.as_secs_f64(),
+            peer.as_secs_f64()
+        );
+    }
+}
+
+/// User and system time of a process on one thread; `None` if it can't be started. It may find what it looks for.
+fn time_of_process<'p>(program: &Path, arguments: impl Iterator<Item = &'p Path>) -> Option<Duration> {
+    // The shell's own `time` needs no program and no unsafe code.
+    const TIMED: &str =
+        "TIMEFORMAT='%U %S'; { time \"$0\" \"$@\" >/dev/null 2>/dev/null; } 2>&1; [ $? -lt 126 ]";
+    let mut command = Command::new("bash");
+    command.args(["-c", TIMED]).arg(program).args(arguments);
+    let output = command.env("RAYON_NUM_THREADS", "1").output().ok()?;
+    let text = String::from_utf8(output.stdout).ok()?;
+    let seconds: Option<f64> = text.split_whitespace().map(|time| time.parse::<f64>().ok()).sum();
+    output
+        .status
+        .success()
+        .then_some(Duration::from_secs_f64(seconds?))
+}
+
+/// The check alone, in a process of its own.
+fn only_check(files: impl Iterator<Item = String>) {
+    let settings = Settings {
+        threads: 1,
+        ..Settings::default()
+    };
+    let inputs = files.map(|path| Input {
+        bytes: Bytes::File(PathBuf::from(&path)),
+        name: path,
     });
-    println!(
-        "{:<24} {:>9.3} s  {:>9.0} MB/s",
-        "ptxlint",
-        time.as_secs_f64(),
-        rate(bytes, time)
-    );
+    black_box(run::check(inputs.collect(), &settings));
 }
 
 fn best_of(mut work: impl FnMut()) -> Duration {

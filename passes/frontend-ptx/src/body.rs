@@ -1,6 +1,5 @@
 //! Lowers one function's statements to blocks of device IR.
 
-use ptxcheck_common::maps::NameMap;
 use rustc_hash::FxHashMap;
 
 use ptxcheck_ptx_parser::Span;
@@ -10,6 +9,7 @@ use ptxcheck_ptx_parser::operand::{OperandRef, Operands};
 
 use super::asynchronous::{async_op, operands};
 use super::calls::Slot;
+use super::labels::LabelNames;
 use super::malformed::Malformed;
 use super::matrices::matrix_rows;
 use super::opcode::{Decoded, Listed, Shape};
@@ -66,7 +66,7 @@ pub(super) struct Lowering<'a, 's> {
     labels: Vec<Label>,
     /// Labels that have been passed.
     labels_passed: usize,
-    label_of: NameMap<(u32, &'s [u8]), u32>,
+    label_names: LabelNames<'s>,
     /// Scope numbers from the outermost in, and each scope's parent.
     open_scopes: Vec<u32>,
     next_scope: u32,
@@ -105,7 +105,7 @@ impl<'a, 's> Lowering<'a, 's> {
             opcodes,
             labels: Vec::new(),
             labels_passed: 0,
-            label_of: NameMap::default(),
+            label_names: LabelNames::default(),
             open_scopes: vec![0],
             next_scope: 1,
             edges: Vec::new(),
@@ -143,6 +143,7 @@ impl<'a, 's> Lowering<'a, 's> {
     fn collect_labels(&mut self, body: Indices) {
         let mut open = vec![0_u32];
         let mut next_scope = 1;
+        let mut names = Vec::new();
         for place in body.range() {
             let statement = &self.tree.statements()[place];
             match statement.kind() {
@@ -155,8 +156,7 @@ impl<'a, 's> Lowering<'a, 's> {
                 }
                 StatementKind::Label => {
                     let scope = open.last().copied().unwrap_or(0);
-                    let name = self.tree.name(statement);
-                    self.label_of.insert((scope, name), self.labels.len() as u32);
+                    names.push((scope, self.tree.name(statement)));
                     self.labels.push(Label {
                         block: None,
                         next: place + 1,
@@ -165,6 +165,7 @@ impl<'a, 's> Lowering<'a, 's> {
                 _ => {}
             }
         }
+        self.label_names = LabelNames::new(names);
     }
 
     fn bind_parameters(&mut self, function: &ast::Function) {
@@ -255,11 +256,7 @@ impl<'a, 's> Lowering<'a, 's> {
     }
 
     fn find_label(&self, name: &[u8]) -> Option<u32> {
-        // The lifetime of the key is that of the source; a shorter borrow finds the same entry.
-        self.open_scopes
-            .iter()
-            .rev()
-            .find_map(|&scope| self.label_of.get(&(scope, name)).copied())
+        self.label_names.find(&self.open_scopes, name)
     }
 
     /// Adds an instruction and, if it ends a block, nothing more: the caller says where control goes.

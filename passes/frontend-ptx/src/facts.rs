@@ -16,7 +16,7 @@ pub fn facts(tree: &Tree<'_>, module: &Module<'_>, with_weak: bool) -> Facts {
         producer: producer(tree.source()),
         paths: paths(tree),
         sections: sections(tree),
-        needs_its_target: needs_its_target(tree.source()),
+        needs_its_target: is_specific(module.target.name) && needs_its_target(tree.source()),
         is_debug: tree.target().any(|word| word == b"debug"),
         ..Facts::of(module)
     };
@@ -51,6 +51,11 @@ fn note_grid_waits(tree: &Tree<'_>, kernels: &mut [Kernel]) {
 /// Gives the kernels of `facts` the digests of their bodies, which cost a walk over their text.
 pub fn digest_kernels(tree: &Tree<'_>, facts: &mut Facts) {
     weak::digest_kernels(tree, &mut facts.kernels);
+}
+
+/// True for a target with a letter: code for no other may have what only such targets have.
+fn is_specific(target: &str) -> bool {
+    target.ends_with(|letter: char| letter.is_ascii_alphabetic())
 }
 
 /// The beginnings of instructions that only targets with a letter have (PTX ISA 9.2, target notes of each).

@@ -40,6 +40,7 @@ mod calls;
 mod facts;
 mod head;
 mod inlined;
+mod labels;
 mod legal;
 mod limits;
 mod malformed;

@@ -18,3 +18,6 @@ pub(crate) const SHORT_BODY_BYTES: usize = 256;
 
 /// Bytes of a text from which on it is parsed in pieces.
 pub(crate) const PARALLEL_BYTES: usize = 4 << 20;
+
+/// Numbers at the ends of labels for which a body's table has a place, for each of its labels. With a greater one, labels are found by name.
+pub(crate) const LABEL_NUMBERS: usize = 16;

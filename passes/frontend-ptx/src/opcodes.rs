@@ -13,7 +13,8 @@ const SHORT: usize = 32;
 type Key = [u64; SHORT / 8];
 
 /// Places of the table: a power of two.
-const PLACES: usize = 256;
+const PLACES: usize = 1 << PLACE_BITS;
+const PLACE_BITS: u32 = 10;
 
 /// The bits of the first bytes of a word, by their number up to [`SHORT`], for each word of a key.
 static MASKS: [Key; SHORT + 1] = {
@@ -83,7 +84,7 @@ fn key(source: &[u8], opcode: Span) -> Option<(Key, usize)> {
     let last = u64::from_le_bytes(*source.get(..opcode.end as usize)?.last_chunk()?);
     let last = last.checked_shr(64 - 8 * length.min(8) as u32).unwrap_or(0);
     let mixed = (key[0] ^ last.rotate_left(31)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    Some((key, (mixed >> 56) as usize % PLACES))
+    Some((key, (mixed >> (u64::BITS - PLACE_BITS)) as usize % PLACES))
 }
 
 #[cfg(test)]

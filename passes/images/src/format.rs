@@ -75,6 +75,9 @@ pub fn file_format(name: &str, bytes: &[u8]) -> FileFormat {
     let text = bytes.strip_suffix(b"\0").unwrap_or(bytes);
     let head = &text[..text.len().min(SNIFFED_BYTES)];
     let is_text = memchr::memchr(0, head).is_none();
+    if is_text && begins_as_ptx(head) {
+        return FileFormat::Ptx;
+    }
     let has = |needle: &[u8]| is_text && memchr::memmem::find(head, needle).is_some();
     let if_text = |foreign: Option<Foreign>| foreign.filter(|_| is_text).map(FileFormat::Foreign);
     if let Some(foreign) = if_text(foreign::text(head)).or_else(|| if_text(foreign::source(name, head))) {
@@ -109,6 +112,13 @@ pub fn file_format(name: &str, bytes: &[u8]) -> FileFormat {
     } else {
         FileFormat::Unknown
     }
+}
+
+/// True if the first line with more than a comment has the version of the PTX ISA, as it does in what compilers write.
+fn begins_as_ptx(text: &[u8]) -> bool {
+    let mut lines = text.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii_start);
+    let first = lines.find(|line| !line.is_empty() && !line.starts_with(b"//"));
+    first.is_some_and(|line| line.starts_with(b".version"))
 }
 
 /// True if a directive stands somewhere, and not as the end of another word.
