@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -108,13 +108,22 @@ class Dask:
                 for task in module.as_completed(tasks):
                     yield task.result() if task.status == "finished" else failed(tasks[task], why_given_up(task))
 
-    def _client(self, distributed: Any) -> Any:
+    @contextmanager
+    def _client(self, distributed: Any) -> Iterator[Any]:
         if self._scheduler is not None:
-            return distributed.Client(self._scheduler)
-        # A task is a process of its own: threads of a worker would have one between them.
-        return distributed.Client(
-            n_workers=self._workers, threads_per_worker=1, processes=True, dashboard_address=None
-        )
+            client = distributed.Client(self._scheduler)
+        else:
+            # A task is a process of its own: threads of a worker would have one between them.
+            client = distributed.Client(
+                n_workers=self._workers, threads_per_worker=1, processes=True, dashboard_address=None
+            )
+        try:
+            yield client
+        finally:
+            # While a cluster starts a worker anew that has died, it can't be closed: `can only join a started process`. By then there are
+            # all results, and its processes end with this one.
+            with suppress(AssertionError):
+                client.close()
 
 
 def why_given_up(task: Any) -> str:
