@@ -51,7 +51,6 @@ use crate::reached;
 use crate::shared::Shared;
 pub use judge::{Effect, Use, ViolationKind};
 pub(crate) use own_cta::may_depend_on_cta_rank;
-use ptxcheck_common::limits::PARALLEL_STATEMENTS;
 use ptxcheck_ir::{FunctionId, InstructionId, Linkage};
 use summary::Summary;
 pub use summary::Violation;
@@ -61,13 +60,8 @@ pub use value::{Base, Element, ElementKind, Trust};
 /// The violations in a module, in the order of the input; one for each chain of callers.
 #[must_use]
 pub(crate) fn find_violations(module: &Shared<'_>) -> Vec<Violation> {
-    let size: usize = module
-        .module
-        .bodies()
-        .map(|(_, _, body)| body.instructions.len())
-        .sum();
     let levels = call_levels(module);
-    let in_parallel = size >= PARALLEL_STATEMENTS;
+    let in_parallel = module.is_for_several_threads();
     let suspects = screen::suspects(module, &levels, in_parallel);
     find_violations_among(module, &levels, in_parallel, &suspects)
 }

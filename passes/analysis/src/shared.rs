@@ -108,15 +108,15 @@ impl<'a> Shared<'a> {
     }
 
     /// True if the functions of the module are to be analysed on several threads: it is large, and there are threads.
-    pub(crate) fn is_for_several_threads(&self) -> bool {
+    pub fn is_for_several_threads(&self) -> bool {
         *self.is_for_several_threads.get_or_init(|| {
             let sizes = self.module.bodies().map(|(_, _, body)| body.instructions.len());
             rayon::current_num_threads() > 1 && sizes.sum::<usize>() >= PARALLEL_STATEMENTS
         })
     }
 
-    /// The results for all bodies, in the order of the input, made on several threads where that pays. `of` may ask for what a lock keeps
-    /// only if that is made on one thread: a thread that waits for others may begin another body, and come to the same lock.
+    /// The results for all bodies, in the order of the input, made on several threads where that pays. `of` may use a lazy value only if one
+    /// thread computes it: a thread that waits for others may begin another body, and deadlock on the same lock.
     pub(crate) fn map_bodies<T: Send>(
         &self,
         of: impl Fn(FunctionId, &'a Function<'a>, &'a Body<'a>) -> T + Sync,

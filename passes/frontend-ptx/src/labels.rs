@@ -2,6 +2,7 @@
 
 use ptxcheck_common::maps::NameMap;
 
+use super::scope::numbered;
 use crate::limits::LABEL_NUMBERS;
 
 /// The labels of a body, in the order of the text. Compilers number them: where each ends in a number of its own, they are found by that, and
@@ -56,22 +57,16 @@ impl<'s> LabelNames<'s> {
     }
 }
 
-/// The number that a name ends in, of at most nine digits.
+/// The number that a name ends in.
 fn number_at_end(name: &[u8]) -> Option<usize> {
-    let digits = name.iter().rev().take(9).take_while(|byte| byte.is_ascii_digit());
-    let first = name.len() - digits.count();
-    let digits = &name[first..];
-    let number = digits
-        .iter()
-        .fold(0, |sum, digit| 10 * sum + usize::from(digit - b'0'));
-    (!digits.is_empty()).then_some(number)
+    numbered(name).next().map(|(_, number)| number as usize)
 }
 
 #[cfg(test)]
 mod tests {
     use super::LabelNames;
 
-    /// Whether all have a number of their own or not, the same labels are found.
+    /// Labels with distinct numbers are found like others.
     #[test]
     fn labels_are_found_by_number_and_by_name() {
         let numbered = [(0, "$L__BB0_1"), (1, "$L__BB0_7"), (0, "L3")];

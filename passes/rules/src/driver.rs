@@ -133,15 +133,7 @@ fn analyse_ahead(context: &ModuleContext<'_>, registry: &Registry) {
         let mut rules = registry.rules();
         rules.any(|rule| rule.family == family && context.settings.wants(rule))
     };
-    let size = || {
-        let bodies = context.module.bodies();
-        bodies.map(|(_, _, body)| body.instructions.len()).sum::<usize>()
-    };
-    if rayon::current_num_threads() > 1
-        && size() >= PARALLEL_STATEMENTS
-        && wants(Family::Warp)
-        && wants(Family::Space)
-    {
+    if context.is_for_several_threads() && wants(Family::Warp) && wants(Family::Space) {
         context.compute_in_advance();
     }
 }

@@ -221,7 +221,7 @@ impl std::fmt::Debug for Rule {
 }
 
 impl Rule {
-    /// What most rules have in common: the file of a rule states what is its own, and ends with `..Rule::PLAIN`.
+    /// The values that most rules share: the file of a rule states its own values and ends with `..Rule::PLAIN`.
     pub(crate) const PLAIN: Self = Self::new("", "", Family::Run, "");
 
     /// True if it can make findings of this certainty.

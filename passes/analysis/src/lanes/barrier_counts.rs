@@ -107,10 +107,7 @@ pub enum CountIssue {
 
 /// The problems of all kernels, in the order of the input. `least`: the least certainty that is asked for.
 pub(crate) fn find_count_problems(module: &Shared<'_>) -> Vec<CountProblem> {
-    let mut marked = vec![false; module.module.functions.len()];
-    for (id, _, body) in module.module.bodies() {
-        marked[id.index()] = counts_threads(body);
-    }
+    let mut marked = module.marked_functions(|_, _, body| counts_threads(body));
     if !marked.contains(&true) {
         return Vec::new();
     }

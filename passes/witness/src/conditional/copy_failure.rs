@@ -16,7 +16,7 @@ pub(super) fn object_of(wrong: AsyncWrong) -> Object {
     Object::Part(number.map_or(0, |number| number as u32))
 }
 
-/// What a thread does that fails so.
+/// The action of a thread in such a failure.
 pub(super) const fn doing(wrong: AsyncWrong) -> Doing {
     match wrong {
         AsyncWrong::SourceOverwritten => Doing::Writes,

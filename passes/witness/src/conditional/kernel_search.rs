@@ -67,16 +67,16 @@ pub(super) struct Shown<S, F> {
 
 /// The outcome of a search with the blocks of a group.
 pub(super) struct Trial<S: Search + ?Sized> {
-    /// What has no witness.
+    /// Sites or pairs without a witness.
     pub(super) open: BTreeSet<S::Sought>,
     pub(super) found: Vec<Shown<S::Sought, S::Found>>,
-    /// What threads reached.
+    /// Sites or pairs that threads reached.
     pub(super) reached: BTreeSet<S::Sought>,
     /// The number of the scenario that showed something first.
     pub(super) scenario: Option<usize>,
     /// The search ended before all scenarios were tried.
     pub(super) is_cut: bool,
-    /// What has been tried with a block since something new was shown.
+    /// Number of runs with a block since the last one that showed something new.
     pub(super) idle: usize,
     pub(super) tally: S::Tally,
 }
@@ -114,9 +114,9 @@ impl Ran {
 
 /// A search in one kernel.
 pub(super) trait Search {
-    /// What is sought: a place, a pair of accesses.
+    /// The object of the search: a site or a pair of accesses.
     type Sought: Clone + Ord;
-    /// What a run shows of it.
+    /// The result of a run for it.
     type Found;
     /// What is counted while the scenarios of a group of blocks are tried.
     type Tally;

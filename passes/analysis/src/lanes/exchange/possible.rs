@@ -53,11 +53,10 @@ pub(crate) fn find_possible_exchanges(module: &Shared<'_>, definite: &[Exchange]
 
 /// The kernels that read and write variables in shared memory, themselves or in functions that they call.
 fn suspect_kernels(module: &Shared<'_>) -> Vec<FunctionId> {
-    let mut marked = vec![false; module.module.functions.len()];
-    for (id, function, body) in module.module.bodies() {
+    let marked = module.marked_functions(|_, function, body| {
         let is_small = body.instructions.len() <= MAX_EXCHANGE_INSTRUCTIONS;
-        marked[id.index()] = is_small && !function.is_damaged && reads_and_writes_shared(module, body);
-    }
+        is_small && !function.is_damaged && reads_and_writes_shared(module, body)
+    });
     kernels_that_call(module, marked)
 }
 
