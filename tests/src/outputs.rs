@@ -552,16 +552,22 @@ pub fn stray(all: &[Output]) -> Vec<String> {
         .collect()
 }
 
-/// True if an output has a path in it, as text or as the bytes that `.b8` directives list.
+/// True if an output has a path in it, as text or as bytes: those that `.b8` directives list one below the other, and those of one
+/// variable.
 fn names(content: &[u8], path: &str) -> bool {
     let text = String::from_utf8_lossy(content);
-    let lists = text
-        .lines()
-        .filter_map(|line| line.trim_start().strip_prefix(".b8 "));
-    let bytes: Vec<u8> = lists
-        .flat_map(|list| list.split(','))
-        .filter_map(|number| number.trim().parse().ok())
-        .collect();
+    let mut bytes = Vec::new();
+    for line in text.lines() {
+        let listed = line.trim_start().strip_prefix(".b8 ");
+        let of_variable = || line.split_once("= {")?.1.strip_suffix("};");
+        let Some(list) = listed.or_else(of_variable) else {
+            continue;
+        };
+        bytes.extend(
+            list.split(',')
+                .filter_map(|number| number.trim().parse::<u8>().ok()),
+        );
+    }
     text.contains(path) || String::from_utf8_lossy(&bytes).contains(path)
 }
 
@@ -697,6 +703,10 @@ mod tests {
     fn paths_are_found_in_text_and_in_bytes() {
         assert!(names(b".file 1 \"/tmp/k.cu\"", "/tmp"));
         assert!(names(b".b8 47,116\n\t.b8 109,112,0", "/tmp"));
+        assert!(names(
+            b".global .align 1 .b8 $str$1[5] = {47, 116, 109, 112};",
+            "/tmp"
+        ));
         assert!(!names(b".b8 47,116\n\t.b8 109,113", "/tmp"));
     }
 

@@ -58,7 +58,11 @@ if [ ! -f "$toolchain/$compiler/stamp" ]; then
   exit 3
 fi
 case $compiler in
-  nvcc) command=("$toolchain/nvcc/cuda/bin/nvcc") ;;
+  nvcc)
+    command=("$toolchain/nvcc/cuda/bin/nvcc"
+      # `assert` in the headers makes `__FILE__` a string of the module: bytes that normalise.py can't see.
+      -Xcompiler "-fmacro-prefix-map=$toolchain/nvcc/cuda/bin/../include=cuda/include")
+    ;;
   clang)
     command=("$toolchain/clang/bin/clang-22" "--cuda-path=$toolchain/clang/cuda" -Wno-unknown-cuda-version
       -isystem "$toolchain/clang/stubs" -isystem "$toolchain/clang/cuda/include/cccl"
