@@ -39,7 +39,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         for &collective in &body.collectives {
             let line = module
                 .origin
-                .position(body.instruction(collective).span.start)
+                .position(body.span_of(collective).start)
                 .map_or(0, |position| position.line);
             let whose = if function.is_kernel() {
                 "kernel"

@@ -429,7 +429,7 @@ impl AddressSearch<'_> {
             };
             let is_whole = distance == 0
                 && matches!(body.results(instruction), &[Value::Register(result)]
-                    if body.registers[result.index()].bits == 64);
+                    if body.registers.bits(result) == 64);
             match offset.checked_add(returned.offset) {
                 Some(offset) if is_whole => return Some((base, offset)),
                 _ => self.found.leaked.push(base),

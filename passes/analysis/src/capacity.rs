@@ -434,7 +434,7 @@ impl<'a, 'm> Kernel<'a, 'm> {
 
     /// The greatest number that a register may hold: of a narrow load that of its width.
     fn most_held(&self, register: Register, integer: impl Fn(u8) -> i128) -> i128 {
-        let own = self.body.registers[register.index()].bits;
+        let own = self.body.registers.bits(register);
         let loaded = self.analyses.definitions().only_writer(self.body, register);
         let loaded = loaded.and_then(|at| match self.body.instruction(at).op {
             Op::Access(access) if access.bits > 0 => Some(access.bits),

@@ -634,7 +634,7 @@ impl Slice<'_> {
         number: usize,
         register: Register,
     ) -> Constant {
-        let width = match self.body.registers[register.index()].bits {
+        let width = match self.body.registers.bits(register) {
             0 => 64,
             bits => bits,
         };

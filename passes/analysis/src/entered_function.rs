@@ -280,7 +280,7 @@ impl<'a> Entered<'a> {
             }
             _ => return None,
         };
-        let bits = self.body.registers[register.index()].bits;
+        let bits = self.body.registers.bits(register);
         let known = if bits == 0 { known } else { known & ones(bits) };
         Some(if is_complement { (known & 1) ^ 1 } else { known })
     }

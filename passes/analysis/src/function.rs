@@ -206,7 +206,7 @@ impl<'a> Analyses<'a> {
         let (Op::Access(stored), Op::Access(loaded)) = (writer.op, body.instruction(load).op) else {
             return None;
         };
-        let bits = |register: Register| body.registers[register.index()].bits;
+        let bits = |register: Register| body.registers.bits(register);
         let value = body.stored(writer).filter(|_| stored.bits == loaded.bits)?;
         let has_more = match value.register().map(bits) {
             Some(bits) if bits < stored.bits => return None,

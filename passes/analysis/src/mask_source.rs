@@ -2,8 +2,8 @@
 
 use ptxcheck_ir::ops::{Change, Form};
 use ptxcheck_ir::{
-    AccessKind, BinaryOp, Body, Callee, Collective, FunctionId, Instruction, InstructionId, Op, ParamPiece,
-    Register, Space, Special, Value, Vote,
+    AccessKind, BinaryOp, Body, Callee, Collective, FunctionId, InstructionId, Op, ParamPiece, Register,
+    Space, Span, Special, Value, Vote,
 };
 
 use crate::ModuleAnalyses;
@@ -77,12 +77,12 @@ fn origin_as_loaded_data(
         match (instruction.op, body.uses(instruction)) {
             // Floating-point operations are opaque; those with one operand are assumed to be conversions.
             (Op::Opaque, &[from @ Value::Register(_)]) => {
-                *is_converted |= rounds_to_integer(module, instruction);
+                *is_converted |= rounds_to_integer(module, body.span_of(at));
                 value = from;
             }
             // LLVM's `fptoui` and `fptosi`.
             (Op::Opaque, &[from @ Value::Register(_), Value::Unknown])
-                if module.module.origin.name(instruction).is_none() =>
+                if module.module.origin.name(body.span_of(at)).is_none() =>
             {
                 *is_converted = true;
                 value = from;
@@ -103,9 +103,9 @@ fn origin_as_loaded_data(
     OperandOrigin::Other
 }
 
-/// True if an instruction rounds a floating-point number to an integer: only conversions do so (PTX ISA, cvt).
-fn rounds_to_integer(module: &ModuleAnalyses<'_>, instruction: &Instruction) -> bool {
-    let name = module.module.origin.name(instruction).unwrap_or_default();
+/// True if the instruction with this span rounds a floating-point number to an integer: only conversions do so (PTX ISA, cvt).
+fn rounds_to_integer(module: &ModuleAnalyses<'_>, span: Span) -> bool {
+    let name = module.module.origin.name(span).unwrap_or_default();
     let mut parts = name.split('.');
     parts.next() == Some("cvt") && parts.any(|part| matches!(part, "rni" | "rzi" | "rmi" | "rpi"))
 }

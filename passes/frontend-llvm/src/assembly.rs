@@ -191,7 +191,7 @@ impl<'m> Lowering<'_, '_, 'm> {
 
     fn operand_bits(&self, result: Option<Value>) -> u8 {
         match result {
-            Some(Value::Register(register)) => self.body.registers[register.index()].bits,
+            Some(Value::Register(register)) => self.body.registers.bits(register),
             _ => 0,
         }
     }
@@ -251,11 +251,11 @@ impl<'m> Lowering<'_, '_, 'm> {
             ..
         } = lists;
         registers.clear();
-        for (info, &direct) in template.registers.iter().zip(&template.direct) {
+        for (&bits, &direct) in template.registers.all_bits().iter().zip(&template.direct) {
             let only = direct
                 .and_then(|direct| held.get(direct.operand())?.only(direct))
-                .filter(|only| self.body.registers[only.index()].bits == info.bits);
-            registers.push(only.unwrap_or_else(|| self.fresh(info.bits)));
+                .filter(|only| self.body.registers.bits(*only) == bits);
+            registers.push(only.unwrap_or_else(|| self.fresh(bits)));
         }
         let registers = registers.as_slice();
         let operand = |number: usize| {

@@ -14,8 +14,8 @@ use super::raw::{Block as LlvmBlock, Opcode, Type, User, Value as LlvmValue};
 use super::symbols::Symbols;
 use super::types::{Shape, Types};
 use ptxcheck_ir::{
-    Argument, Block, BlockId, Body, DebugId, Function, FunctionId, Guard, InstructionId, Op, Register,
-    RegisterInfo, Slots, Value, fitting, settle,
+    Argument, Block, BlockId, Body, DebugId, Function, FunctionId, Guard, InstructionId, Op, Register, Slots,
+    Value, fitting, settle,
 };
 
 /// A place that edges lead to: a block of the function by its number, or one that the lowering makes.
@@ -257,7 +257,7 @@ impl<'l, 'a, 'm> Lowering<'l, 'a, 'm> {
     /// The width of an operand that has been lowered to `value`.
     pub(super) fn width(&self, operand: LlvmValue<'m>, value: Value) -> u8 {
         match value {
-            Value::Register(register) => self.body.registers[register.index()].bits,
+            Value::Register(register) => self.body.registers.bits(register),
             _ => self.bits(operand.ty()),
         }
     }
@@ -315,11 +315,7 @@ impl<'l, 'a, 'm> Lowering<'l, 'a, 'm> {
 
     /// A register of the lowering's own.
     pub(super) fn fresh(&mut self, bits: u8) -> Register {
-        self.body.registers.push(RegisterInfo {
-            bits,
-            name: Span::default(),
-        });
-        Register::new(self.body.registers.len() - 1)
+        self.body.registers.add(bits, Span::default())
     }
 
     /// Inlined, as is the next: lists of a length that is known here take no loop.
@@ -358,7 +354,12 @@ impl<'l, 'a, 'm> Lowering<'l, 'a, 'm> {
 
     /// Adds an instruction whose values, from this one on, are there.
     fn add(&mut self, op: Op, guard: Option<Guard>, start: usize, results: usize) -> InstructionId {
-        let op = fitting(op, &self.body.values[start..], results, &self.body.registers);
+        let op = fitting(
+            op,
+            &self.body.values[start..],
+            results,
+            self.body.registers.all_bits(),
+        );
         self.body
             .add(op, guard, (start, results), (self.debug, self.place))
     }
@@ -369,7 +370,7 @@ impl<'l, 'a, 'm> Lowering<'l, 'a, 'm> {
         self.scratch.edges.extend_from_slice(targets);
         let span = self
             .body
-            .instructions
+            .places
             .get(self.block_start)
             .map(|first| first.span)
             .unwrap_or_default();
@@ -399,9 +400,7 @@ impl<'l, 'a, 'm> Lowering<'l, 'a, 'm> {
 /// The first debug location of a body, for functions that have no subprogram.
 pub(super) fn declared(function: &Function<'_>, body: &Body<'_>) -> DebugId {
     if function.declared == DebugId::NONE {
-        body.instructions
-            .first()
-            .map_or(DebugId::NONE, |first| first.debug)
+        body.places.first().map_or(DebugId::NONE, |first| first.debug)
     } else {
         function.declared
     }

@@ -10,7 +10,7 @@ use super::raw::{Handles, Module, Node, NodeKind, SharedHandles, Value};
 use crate::limits::MAX_SCOPE_DEPTH;
 use ptxcheck_ir::limits::{MAX_INITIAL_BYTES, MAX_INLINE_DEPTH};
 use ptxcheck_ir::places::Frame;
-use ptxcheck_ir::{DebugId, Instruction, Origin, SymbolId};
+use ptxcheck_ir::{DebugId, Origin, SymbolId};
 
 /// The way from the device IR of a module back to its source, and to its text if it has one.
 pub struct LlvmOrigin<'m> {
@@ -165,7 +165,7 @@ impl Origin for LlvmOrigin<'_> {
     }
 
     /// Nothing: one of LLVM's instructions becomes several, and inline assembly is none of them.
-    fn name(&self, _: &Instruction) -> Option<String> {
+    fn name(&self, _: Span) -> Option<String> {
         None
     }
 

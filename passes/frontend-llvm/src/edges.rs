@@ -158,7 +158,7 @@ impl<'m> Lowering<'_, '_, 'm> {
         let mut parts = Vec::new();
         for place in phi.parts.range() {
             let landing = self.scratch.landing_parts[place];
-            let part = Value::Register(self.fresh(self.body.registers[landing.index()].bits));
+            let part = Value::Register(self.fresh(self.body.registers.bits(landing)));
             self.emit(Op::Copy, &[part], &[Value::Register(landing)]);
             parts.push(part);
         }

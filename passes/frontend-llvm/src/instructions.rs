@@ -173,7 +173,7 @@ impl<'m> Lowering<'_, '_, 'm> {
     /// Instructions and constant expressions whose result depends on their operands alone.
     pub(super) fn pure(&mut self, value: User<'m>, result: Register) {
         let opcode = value.opcode();
-        let bits = self.body.registers[result.index()].bits;
+        let bits = self.body.registers.bits(result);
         if let Some(op) = binary(opcode) {
             // These are on integers and vectors of them, which have no bits here.
             let op = if bits > 0 {
@@ -233,7 +233,7 @@ impl<'m> Lowering<'_, '_, 'm> {
         let Some(operand) = value.operand(0) else { return };
         let input = self.value(operand);
         let from = self.width(operand, input);
-        let to = self.body.registers[result.index()].bits;
+        let to = self.body.registers.bits(result);
         let op = converted(value.opcode(), from, to);
         self.emit(op, &[Value::Register(result)], &[input]);
     }

@@ -274,14 +274,14 @@ mod tests {
         with_module(text.as_bytes(), |module| {
             let mut found = Vec::new();
             for (_, _, body) in module.bodies() {
-                for instruction in &body.instructions {
+                for (id, instruction) in body.iter() {
                     let ptxcheck_ir::Op::Access(access) = instruction.op else {
                         continue;
                     };
                     if access.space == ptxcheck_ir::Space::Param {
                         continue;
                     }
-                    let place = module.origin.place(instruction.span).unwrap();
+                    let place = module.origin.place(body.span_of(id)).unwrap();
                     let at = module.origin.position(place.start).unwrap();
                     let line = place.of(text.as_bytes());
                     found.push(format!("{}: {}", at.line, String::from_utf8_lossy(line)));

@@ -148,7 +148,7 @@ impl<'m> Lowering<'_, '_, 'm> {
 
     /// A GEP: the base, the constant part, then each index times its stride.
     pub(super) fn element_pointer(&mut self, value: User<'m>, result: Register) {
-        let bits = self.body.registers[result.index()].bits;
+        let bits = self.body.registers.bits(result);
         let mut dynamic = std::mem::take(&mut self.scratch.indices);
         dynamic.clear();
         match (self.offsets(value, &mut dynamic), value.operand(0), bits) {

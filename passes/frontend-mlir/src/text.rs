@@ -1,7 +1,7 @@
 //! A text, as the places in it are looked up.
 
 use ptxcheck_ir::places::Frame;
-use ptxcheck_ir::{DebugId, Instruction, LineIndex, Origin, Position, Span, SymbolId};
+use ptxcheck_ir::{DebugId, LineIndex, Origin, Position, Span, SymbolId};
 
 use crate::tokens::Tokens;
 
@@ -52,7 +52,7 @@ impl Origin for Text<'_> {
         self.lines.line(self.bytes, line)
     }
 
-    fn name(&self, _: &Instruction) -> Option<String> {
+    fn name(&self, _: Span) -> Option<String> {
         None
     }
 

@@ -283,7 +283,12 @@ impl<'a, 's> Lowering<'a, 's> {
         start: usize,
         results: usize,
     ) -> InstructionId {
-        let op = fitting(op, &self.body.values[start..], results, &self.registers.all);
+        let op = fitting(
+            op,
+            &self.body.values[start..],
+            results,
+            self.registers.all.all_bits(),
+        );
         self.body.add(op, guard, (start, results), (self.debug, span))
     }
 
@@ -370,7 +375,7 @@ impl<'a, 's> Lowering<'a, 's> {
         let index = operands
             .next()
             .map_or(Value::Unknown, |operand| self.value(&operand));
-        let is_number = fitting(op, &[index], 0, &self.registers.all) == op;
+        let is_number = fitting(op, &[index], 0, self.registers.all.all_bits()) == op;
         let index = if is_number { index } else { Value::Unknown };
         let list = operands.next();
         let label = list.as_ref().and_then(|label| self.find_label(label.text()));
@@ -443,12 +448,7 @@ impl<'a, 's> Lowering<'a, 's> {
         let span = self
             .block_span
             .take()
-            .or_else(|| {
-                self.body
-                    .instructions
-                    .get(self.block_start)
-                    .map(|first| first.span)
-            })
+            .or_else(|| self.body.places.get(self.block_start).map(|first| first.span))
             .unwrap_or_default();
         let first_edge = self.edges.len();
         self.edges.extend(edges);

@@ -89,7 +89,7 @@ impl<'s> Lowering<'_, 's> {
         let name = self.tree.operand(statement.index()).map(OperandRef::span);
         let known = name.and_then(|name| self.scopes.known(self.tree.source(), name, &self.registers));
         let register = match known {
-            Some(register) if self.registers.all[register.index()].bits == 1 => register,
+            Some(register) if self.registers.all.bits(register) == 1 => register,
             _ => self.other_guard(statement.span(), name?),
         };
         Some(Guard { register, negated })
@@ -101,7 +101,7 @@ impl<'s> Lowering<'_, 's> {
             .scopes
             .resolve(self.tree.text(name), span, &mut self.registers)
         {
-            Some(Binding::Register(register)) if self.registers.all[register.index()].bits == 1 => register,
+            Some(Binding::Register(register)) if self.registers.all.bits(register) == 1 => register,
             _ => {
                 self.unresolved(name, "a predicate register as guard");
                 self.registers.make(1, Span::default())

@@ -227,7 +227,7 @@ impl<'s> Lowering<'_, 's> {
     fn register_bits(&self, value: usize) -> Option<u8> {
         match self.body.values.get(value) {
             Some(Value::Register(register)) => {
-                Some(self.registers.all[register.index()].bits).filter(|&bits| bits >= 16)
+                Some(self.registers.all.bits(*register)).filter(|&bits| bits >= 16)
             }
             _ => None,
         }

@@ -13,7 +13,7 @@ use crate::inlined::InlinedCalls;
 use crate::parameters::ParameterNames;
 use ptxcheck_ir::limits::{MAX_INITIAL_BYTES, MAX_INLINE_DEPTH};
 use ptxcheck_ir::places::Frame;
-use ptxcheck_ir::{DebugId, Ends, Instruction, Origin, SymbolId};
+use ptxcheck_ir::{DebugId, Ends, Origin, SymbolId};
 
 /// The syntax tree of a module. A [`DebugId`] is the index of a `.loc` among the tree's statements.
 pub struct PtxOrigin<'t> {
@@ -252,8 +252,8 @@ impl Origin for PtxOrigin<'_> {
         None
     }
 
-    fn name(&self, instruction: &Instruction) -> Option<String> {
-        let text = String::from_utf8_lossy(self.tree.text(instruction.span));
+    fn name(&self, span: Span) -> Option<String> {
+        let text = String::from_utf8_lossy(self.tree.text(span));
         let opcode = without_guard(text.trim_start()).split_whitespace().next()?;
         let name: Vec<&str> = opcode
             .trim_end_matches(';')
@@ -263,8 +263,8 @@ impl Origin for PtxOrigin<'_> {
         Some(name.join(".")).filter(|name| !name.is_empty())
     }
 
-    fn is_in_assembly(&self, instruction: &Instruction) -> bool {
-        self.lies_in_assembly(instruction.span.start)
+    fn is_in_assembly(&self, span: Span) -> bool {
+        self.lies_in_assembly(span.start)
     }
 
     fn text(&self, span: Span) -> &[u8] {

@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 use ptxcheck_ptx_parser::Span;
 
 use super::short;
-use ptxcheck_ir::{Register, RegisterInfo, SymbolId};
+use ptxcheck_ir::{Register, SymbolId};
 
 /// The entity that a name is bound to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -237,7 +237,7 @@ const UNNAMED: Register = Register::new(u32::MAX as usize);
 /// The registers of a body. A register exists once it is named in the code: a declaration costs nothing, so a
 /// hostile count in one allocates nothing.
 pub(super) struct Registers {
-    pub(super) all: Vec<RegisterInfo>,
+    pub(super) all: ptxcheck_ir::Registers,
     ranges: Vec<Range>,
     /// Registers whose number the tables do not reach.
     sparse: FxHashMap<(u32, u32), Register>,
@@ -249,7 +249,7 @@ impl Registers {
     /// For a body of so many bytes of text.
     pub(super) fn new(body_bytes: u32) -> Self {
         Self {
-            all: Vec::new(),
+            all: ptxcheck_ir::Registers::EMPTY,
             ranges: Vec::new(),
             sparse: FxHashMap::default(),
             dense_limit: body_bytes as usize / 4 + 16,
@@ -258,8 +258,7 @@ impl Registers {
 
     /// A register of so many bits, first named at `name`.
     pub(super) fn make(&mut self, bits: u8, name: Span) -> Register {
-        self.all.push(RegisterInfo { bits, name });
-        Register::new(self.all.len() - 1)
+        self.all.add(bits, name)
     }
 
     /// Declares a range.
@@ -306,8 +305,7 @@ impl Registers {
         } else {
             self.sparse.insert((range, number), next);
         }
-        self.all.push(RegisterInfo { bits: *bits, name });
-        Some(next)
+        Some(self.all.add(*bits, name))
     }
 }
 
@@ -390,7 +388,7 @@ mod tests {
         let long = registers.declare_range(10, 64);
         scopes.bind(b"%r1", long);
         let bits = |binding: Option<Binding>, registers: &Registers| match binding {
-            Some(Binding::Register(register)) => registers.all[register.index()].bits,
+            Some(Binding::Register(register)) => registers.all.bits(register),
             _ => 0,
         };
         for (name, wanted) in [("%r1", 32), ("%r12", 64), ("%r10", 64), ("%r110", 0), ("%r00", 0)] {

@@ -18,15 +18,15 @@
 //!
 //! Results are registers, or [`Value::Unknown`] for a sink. A predicate stands where one is due, and nowhere else.
 
-use super::function::RegisterInfo;
 use super::instruction::Value;
 use super::op::{Access, AccessKind, BinaryOp, Collective, Logic, Match, Op, Vote};
 
-/// `op`, or the operation that is left of it with operands that it does not take. The first `results` of `values` are results.
+/// `op`, or the operation that is left of it with operands that it does not take. The first `results` of `values` are results;
+/// `bits`: those of all registers, as [`super::Registers::all_bits`] has them.
 #[inline]
-pub fn fitting(op: Op, values: &[Value], results: usize, registers: &[RegisterInfo]) -> Op {
+pub fn fitting(op: Op, values: &[Value], results: usize, bits: &[u8]) -> Op {
     let (results, uses) = values.split_at(results);
-    if (Operands { registers }).operands_fit(op, results, uses) {
+    if (Operands { bits }).operands_fit(op, results, uses) {
         return op;
     }
     match (op, uses) {
@@ -39,13 +39,13 @@ pub fn fitting(op: Op, values: &[Value], results: usize, registers: &[RegisterIn
 
 /// The widths of an instruction's registers.
 struct Operands<'a> {
-    registers: &'a [RegisterInfo],
+    bits: &'a [u8],
 }
 
 impl Operands<'_> {
     fn width_of(&self, value: Value) -> Option<u8> {
         let register = value.register()?;
-        self.registers.get(register.index()).map(|info| info.bits)
+        self.bits.get(register.index()).copied()
     }
 
     /// True if a value may be a predicate (`predicate`), or a number of more bits. Registers of unknown width may be either.
@@ -228,7 +228,6 @@ fn do_parts_fill_register(bits: u8, parts: &[Value]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use ptxcheck_ptx_parser::Span;
 
     use super::*;
     use crate::{Condition, MemberMask, Register, Shuffle, Space};
@@ -239,11 +238,7 @@ mod tests {
     const BEYOND: Value = Value::Register(Register::new(3));
 
     fn op_for_unfit_operands(op: Op, values: &[Value], results: usize) -> Op {
-        let registers = [1, 32, 0].map(|bits| RegisterInfo {
-            bits,
-            name: Span::default(),
-        });
-        fitting(op, values, results, &registers)
+        fitting(op, values, results, &[1, 32, 0])
     }
 
     #[track_caller]

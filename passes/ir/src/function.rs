@@ -4,7 +4,7 @@ use ptxcheck_ptx_parser::Span;
 
 use super::asynchronous::{AsyncKinds, Asynchronous};
 use super::index::{BlockId, CallId, DebugId, FunctionId, InstructionId, Register, Slots, SymbolId};
-use super::instruction::{Guard, Instruction, Value, registers};
+use super::instruction::{Guard, Instruction, SourcePlace, Value, registers};
 use super::matrix::Matrix;
 use super::op::{Access, AccessKind, Op, Rare, Space};
 use super::symbol::Symbol;
@@ -96,13 +96,85 @@ pub struct Block {
     pub span: Span,
 }
 
-/// A virtual register.
-#[derive(Clone, Copy, Debug)]
-pub struct RegisterInfo {
-    /// Bits; 1 for predicates, 0 where not known.
-    pub bits: u8,
-    /// Its name where it first appears in the input; empty for registers the front end made.
-    pub name: Span,
+/// The virtual registers of a body.
+#[derive(Clone, Debug, Default)]
+pub struct Registers {
+    bits: Vec<u8>,
+    names: Vec<Span>,
+}
+
+impl Registers {
+    /// Of no register.
+    pub const EMPTY: Self = Self {
+        bits: Vec::new(),
+        names: Vec::new(),
+    };
+
+    /// Number of registers.
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        self.bits.len()
+    }
+
+    /// True if there is none.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.bits.is_empty()
+    }
+
+    /// Adds a register of so many bits (1 for predicates, 0 where not known). `name`: its name where it first appears in the input;
+    /// empty for registers that the front end made.
+    pub fn add(&mut self, bits: u8, name: Span) -> Register {
+        self.bits.push(bits);
+        self.names.push(name);
+        Register::new(self.bits.len() - 1)
+    }
+
+    /// The bits of a register; 1 for predicates, 0 where not known.
+    #[must_use]
+    pub fn bits(&self, register: Register) -> u8 {
+        self.bits[register.index()]
+    }
+
+    /// The same; `None` for one that is not there.
+    #[must_use]
+    pub fn known_bits(&self, register: Register) -> Option<u8> {
+        self.bits.get(register.index()).copied()
+    }
+
+    /// The bits of all registers, in order.
+    #[must_use]
+    pub fn all_bits(&self) -> &[u8] {
+        &self.bits
+    }
+
+    /// The name of a register where it first appears in the input; empty for one that the front end made.
+    #[must_use]
+    pub fn name(&self, register: Register) -> Span {
+        self.names[register.index()]
+    }
+
+    /// The names of all registers, in order.
+    pub fn names_mut(&mut self) -> &mut [Span] {
+        &mut self.names
+    }
+
+    /// Takes all registers out, and keeps the memory.
+    pub fn clear(&mut self) {
+        self.bits.clear();
+        self.names.clear();
+    }
+
+    /// Makes room for so many more registers.
+    pub fn reserve(&mut self, count: usize) {
+        self.bits.reserve(count);
+        self.names.reserve(count);
+    }
+
+    fn shrink_to_fit(&mut self) {
+        self.bits.shrink_to_fit();
+        self.names.shrink_to_fit();
+    }
 }
 
 /// The callee of a call.
@@ -180,8 +252,10 @@ pub struct Body<'s> {
     pub blocks: Vec<Block>,
     /// Instructions, in the order of the input.
     pub instructions: Vec<Instruction>,
+    /// The place of each instruction.
+    pub places: Vec<SourcePlace>,
     /// Registers.
-    pub registers: Vec<RegisterInfo>,
+    pub registers: Registers,
     /// Calls.
     pub calls: Vec<Call>,
     /// Uses of functions, of undefined symbols and of those on the host, in the order of the input.
@@ -213,7 +287,8 @@ impl Body<'_> {
     pub const EMPTY: Body<'static> = Body {
         blocks: Vec::new(),
         instructions: Vec::new(),
-        registers: Vec::new(),
+        places: Vec::new(),
+        registers: Registers::EMPTY,
         calls: Vec::new(),
         references: Vec::new(),
         undeclared: Vec::new(),
@@ -240,6 +315,7 @@ impl Body<'_> {
         let all = self.clone();
         self.blocks.clear();
         self.instructions.clear();
+        self.places.clear();
         self.registers.clear();
         self.calls.clear();
         self.references.clear();
@@ -259,6 +335,7 @@ impl Body<'_> {
     fn shrink_to_fit(&mut self) {
         self.blocks.shrink_to_fit();
         self.instructions.shrink_to_fit();
+        self.places.shrink_to_fit();
         self.registers.shrink_to_fit();
         self.calls.shrink_to_fit();
         self.references.shrink_to_fit();
@@ -287,9 +364,8 @@ impl Body<'_> {
             guard,
             values: Slots::new(start, self.values.len()),
             results: results as u16,
-            debug,
-            span,
         });
+        self.places.push(SourcePlace { debug, span });
         self.rare = self.rare.union(Rare::of(op));
         if matches!(op, Op::Collective(..)) {
             self.collectives.push(id);
@@ -325,6 +401,18 @@ impl Body<'_> {
     #[must_use]
     pub fn instruction(&self, id: InstructionId) -> &Instruction {
         &self.instructions[id.index()]
+    }
+
+    /// The place of the instruction with this index.
+    #[must_use]
+    pub fn place(&self, id: InstructionId) -> SourcePlace {
+        self.places[id.index()]
+    }
+
+    /// The place of that instruction in the input.
+    #[must_use]
+    pub fn span_of(&self, id: InstructionId) -> Span {
+        self.place(id).span
     }
 
     /// The registers it writes; [`Value::Unknown`] for a sink.

@@ -66,6 +66,14 @@ pub struct Instruction {
     pub values: Slots,
     /// Number of results among them.
     pub results: u16,
+}
+
+/// Two in a line of the cache: analyses pass over instructions many times, and few ask for their places.
+const _: () = assert!(size_of::<Instruction>() == 32);
+
+/// The place of an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SourcePlace {
     /// The number of its debug location, or [`DebugId::NONE`].
     pub debug: DebugId,
     /// Its place in the input, for [`super::Origin`].

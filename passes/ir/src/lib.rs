@@ -20,11 +20,10 @@
 //! A front end adds instructions to a body; readers walk blocks and operands:
 //!
 //! ```
-//! use ptxcheck_ir::{BinaryOp, Block, Body, DebugId, Op, Register, RegisterInfo, Slots, Span, Value};
+//! use ptxcheck_ir::{BinaryOp, Block, Body, DebugId, Op, Slots, Span, Value};
 //!
 //! let mut body = Body::default();
-//! let sum = Register::new(0);
-//! body.registers.push(RegisterInfo { bits: 32, name: Span::default() });
+//! let sum = body.registers.add(32, Span::default());
 //! body.values.extend([Value::Register(sum), Value::Integer(40), Value::Integer(2)]);
 //! body.add(Op::Binary(BinaryOp::Add, 32), None, (0, 1), (DebugId::NONE, Span::default()));
 //! body.blocks.push(Block {
@@ -72,10 +71,10 @@ pub use asynchronous::{
 pub use fitting::fitting;
 pub use function::{
     Argument, Block, Body, Call, Callee, Function, FunctionKind, LaunchBounds, ParamPiece, Parameter,
-    Reference, RegisterInfo, Unresolved, parameter_number,
+    Reference, Registers, Unresolved, parameter_number,
 };
 pub use index::{BlockId, CallId, DebugId, FunctionId, InstructionId, Register, Slots, SymbolId};
-pub use instruction::{Guard, Instruction, Value, registers};
+pub use instruction::{Guard, Instruction, SourcePlace, Value, registers};
 pub use matrix::{Matrix, RowAddress, Rows};
 pub use module::{Ends, Extent, IsaVersion, Module, Origin, Producer, TableWord, Target, VirtualTable};
 pub use ptxcheck_ptx_parser::{LineIndex, Position, Span, SyntaxError};

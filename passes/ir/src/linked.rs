@@ -15,8 +15,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::places::Frame;
 use crate::{
-    Body, Callee, DebugId, Ends, Function, FunctionId, FunctionKind, Instruction, LaunchBounds, Linkage,
-    Module, Origin, Parameter, Position, Slots, Span, Symbol, SymbolId, SymbolKind, Value,
+    Body, Callee, DebugId, Ends, Function, FunctionId, FunctionKind, LaunchBounds, Linkage, Module, Origin,
+    Parameter, Position, Slots, Span, Symbol, SymbolId, SymbolKind, Value,
 };
 
 /// A function that a module defines.
@@ -55,14 +55,11 @@ impl<'s> LinkedOrigin<'s> {
         Some((part.module.origin, part.first))
     }
 
-    /// The origin of an instruction, and the instruction as it is there.
-    fn of(&self, instruction: &Instruction) -> (&'s dyn Origin, Instruction) {
-        match self.part(instruction.span) {
-            None => (self.own, *instruction),
-            Some((origin, first)) => {
-                let span = span_in_own_module(instruction.span, first);
-                (origin, Instruction { span, ..*instruction })
-            }
+    /// The origin of a span, and the span as it is there.
+    fn of(&self, span: Span) -> (&'s dyn Origin, Span) {
+        match self.part(span) {
+            None => (self.own, span),
+            Some((origin, first)) => (origin, span_in_own_module(span, first)),
         }
     }
 }
@@ -91,18 +88,18 @@ impl Origin for LinkedOrigin<'_> {
         self.own.line(line)
     }
 
-    fn name(&self, instruction: &Instruction) -> Option<String> {
-        let (origin, instruction) = self.of(instruction);
-        origin.name(&instruction)
+    fn name(&self, span: Span) -> Option<String> {
+        let (origin, span) = self.of(span);
+        origin.name(span)
     }
 
     fn stack_name(&self, symbol: SymbolId) -> Option<String> {
         self.own.stack_name(symbol)
     }
 
-    fn is_in_assembly(&self, instruction: &Instruction) -> bool {
-        let (origin, instruction) = self.of(instruction);
-        origin.is_in_assembly(&instruction)
+    fn is_in_assembly(&self, span: Span) -> bool {
+        let (origin, span) = self.of(span);
+        origin.is_in_assembly(span)
     }
 
     fn parameter_names(&self, function: &str) -> Vec<Option<String>> {
@@ -110,17 +107,13 @@ impl Origin for LinkedOrigin<'_> {
     }
 
     fn text(&self, span: Span) -> &[u8] {
-        match self.part(span) {
-            None => self.own.text(span),
-            Some((origin, first)) => origin.text(span_in_own_module(span, first)),
-        }
+        let (origin, span) = self.of(span);
+        origin.text(span)
     }
 
     fn initial_bytes(&self, name: &str, span: Span) -> Option<Vec<u8>> {
-        match self.part(span) {
-            None => self.own.initial_bytes(name, span),
-            Some((origin, first)) => origin.initial_bytes(name, span_in_own_module(span, first)),
-        }
+        let (origin, span) = self.of(span);
+        origin.initial_bytes(name, span)
     }
 
     fn frames(&self, debug: DebugId) -> Vec<Frame> {
@@ -316,13 +309,13 @@ impl<'s, F: Fn(&str) -> Option<Definition<'s>>> Linker<'_, 's, F> {
         for block in &mut body.blocks {
             block.span = span_in_linked_module(block.span, first);
         }
-        for register in &mut body.registers {
-            register.name = span_in_linked_module(register.name, first);
+        for name in body.registers.names_mut() {
+            *name = span_in_linked_module(*name, first);
         }
-        for instruction in &mut body.instructions {
-            instruction.span = span_in_linked_module(instruction.span, first);
-            if instruction.debug != DebugId::NONE {
-                instruction.debug = DebugId::new(instruction.debug.index() + first.debug as usize);
+        for place in &mut body.places {
+            place.span = span_in_linked_module(place.span, first);
+            if place.debug != DebugId::NONE {
+                place.debug = DebugId::new(place.debug.index() + first.debug as usize);
             }
         }
         for value in &mut body.values {

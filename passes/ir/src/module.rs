@@ -6,7 +6,6 @@ use ptxcheck_ptx_parser::{Position, Span, SyntaxError};
 
 use super::function::{Body, Function, parameter_number};
 use super::index::{DebugId, FunctionId, InstructionId, SymbolId};
-use super::instruction::Instruction;
 use super::symbol::{Symbol, SymbolKind};
 use crate::places::Frame;
 
@@ -114,15 +113,15 @@ pub trait Origin: Sync {
     /// The text of a 1-based line without its ending.
     fn line(&self, line: u32) -> &[u8];
 
-    /// The input's name of an instruction, without types: `ld.shared`, `cvta.to.global`. `None` where it has none.
-    fn name(&self, instruction: &Instruction) -> Option<String>;
+    /// The input's name of the instruction with this span, without types: `ld.shared`, `cvta.to.global`. `None` where it has none.
+    fn name(&self, span: Span) -> Option<String>;
 
     /// The input's name of memory on the stack whose symbol has no name here, if it has one: the front end leaves those to the
     /// caller that shows them.
     fn stack_name(&self, symbol: SymbolId) -> Option<String>;
 
-    /// True if the text says that an instruction stands in inline assembly of the program.
-    fn is_in_assembly(&self, _: &Instruction) -> bool {
+    /// True if the text says that the instruction with this span stands in inline assembly of the program.
+    fn is_in_assembly(&self, _: Span) -> bool {
         false
     }
 
@@ -198,7 +197,7 @@ impl<'s> Module<'s> {
     #[must_use]
     pub fn is_in_assembly(&self, function: FunctionId, at: InstructionId) -> bool {
         self.function(function).body.as_ref().is_some_and(|body| {
-            body.in_assembly.binary_search(&at).is_ok() || self.origin.is_in_assembly(body.instruction(at))
+            body.in_assembly.binary_search(&at).is_ok() || self.origin.is_in_assembly(body.span_of(at))
         })
     }
 
@@ -247,7 +246,7 @@ impl<'s> Module<'s> {
         self.function(function)
             .body
             .as_ref()
-            .map_or_else(Span::default, |body| body.instruction(instruction).span)
+            .map_or_else(Span::default, |body| body.span_of(instruction))
     }
 
     /// The function that a symbol names, if it names one.

@@ -128,11 +128,11 @@ impl Verifier<'_, '_> {
             }
         }
         if let Some(guard) = instruction.guard
-            && body.registers.get(guard.register.index()).map(|info| info.bits) != Some(1)
+            && body.registers.known_bits(guard.register) != Some(1)
         {
             return Err("has a guard that is no predicate".to_owned());
         }
-        if fitting(instruction.op, values, results, &body.registers) != instruction.op {
+        if fitting(instruction.op, values, results, body.registers.all_bits()) != instruction.op {
             return Err(format!("does not take {values:?}, {results} of them results"));
         }
         let is_call = |id: InstructionId| matches!(body.instruction(id).op, Op::Call(_));
@@ -149,6 +149,9 @@ impl Verifier<'_, '_> {
 
     fn lists(&self) -> Result<(), String> {
         let body = self.body;
+        if body.places.len() != body.instructions.len() {
+            return Err("there are instructions without a place".to_owned());
+        }
         let of = |is_it: fn(&Op) -> bool| {
             let all = body.instructions.iter().enumerate();
             all.filter(move |(_, one)| is_it(&one.op))

@@ -241,7 +241,7 @@ impl Machine<'_> {
             let loaded = self.load(thread, start.wrapping_add(number as u64 * bytes), bytes)?;
             let to = result
                 .register()
-                .map_or(0, |register| body.registers[register.index()].bits);
+                .map_or(0, |register| body.registers.bits(register));
             let word = evaluate::result(access.extension(to), 0, &[loaded]);
             self.define_in(thread, (body, instruction), number, word);
         }

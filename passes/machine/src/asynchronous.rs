@@ -19,7 +19,7 @@ impl Machine<'_> {
         if self.agent.is_none() {
             return false;
         }
-        let Some((body, instruction)) = self.code_of(thread) else {
+        let Some((body, _)) = self.code_of(thread) else {
             return false;
         };
         let at = self.point(thread).instruction;
@@ -31,8 +31,7 @@ impl Machine<'_> {
         else {
             return false;
         };
-        let first = body.instruction(one.instruction);
-        if first.span != instruction.span {
+        if body.span_of(one.instruction) != body.span_of(at) {
             return false;
         }
         if one.instruction == at {

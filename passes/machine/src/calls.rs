@@ -64,7 +64,7 @@ impl Machine<'_> {
             let bits = one
                 .value
                 .register()
-                .map_or(0, |register| caller.registers[register.index()].bits);
+                .map_or(0, |register| caller.registers.bits(register));
             let bytes = if bits == 0 { 8 } else { u64::from(bits.div_ceil(8)) };
             let word = self.value(thread, one.value);
             self.stored = if self.follows() {
@@ -98,7 +98,7 @@ impl Machine<'_> {
         let call = caller.position.instruction;
         let first = self.code_of(thread).and_then(|(body, instruction)| {
             let register = body.results(instruction).first()?.register()?;
-            returned.read(0, returned_bytes(body.registers[register.index()].bits))
+            returned.read(0, returned_bytes(body.registers.bits(register)))
         });
         if let Some(caller) = self.frame(thread) {
             caller.results.insert(call, returned);
@@ -122,7 +122,7 @@ impl Machine<'_> {
             .results(instruction)
             .first()
             .and_then(|result| result.register());
-        let bits = register.map_or(0, |register| body.registers[register.index()].bits);
+        let bits = register.map_or(0, |register| body.registers.bits(register));
         Some(offset.and_then(|offset| returned.read(offset, returned_bytes(bits))))
     }
 

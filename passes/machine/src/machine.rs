@@ -332,5 +332,5 @@ pub(crate) const fn at(block: u32, thread: usize, point: Point, contexts: &Conte
 
 /// All bits of a register.
 pub(crate) fn ones_of(body: &Body<'_>, register: Register) -> u64 {
-    ones(body.registers[register.index()].bits)
+    ones(body.registers.bits(register))
 }

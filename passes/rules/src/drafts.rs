@@ -98,7 +98,7 @@ impl Locator<'_> {
         if let Place::Instruction(function, instruction, _) = place
             && let Some(body) = &self.module.function(*function).body
         {
-            cause.operation = self.module.origin.name(body.instruction(*instruction));
+            cause.operation = self.module.origin.name(body.span_of(*instruction));
         }
         if let Place::Instruction(function, ..) | Place::Text(function, ..) = place {
             cause.code = *self

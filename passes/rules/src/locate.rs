@@ -110,8 +110,8 @@ impl<'a> Locator<'a> {
     ) -> (Span, DebugId) {
         let body = self.module.function(function).body.as_ref();
         body.map_or((Span::default(), DebugId::NONE), |body| {
-            let instruction = body.instruction(instruction);
-            (instruction.span, instruction.debug)
+            let place = body.place(instruction);
+            (place.span, place.debug)
         })
     }
 

@@ -134,7 +134,7 @@ fn round(bytes: &[u8], settings: &Settings) -> Option<Round> {
 fn place(bytes: &[u8]) -> Duration {
     let looked_up = |module: &ir::Module<'_>| {
         let first = module.bodies().next();
-        let last = first.and_then(|(_, _, body)| body.instructions.last());
+        let last = first.and_then(|(_, _, body)| body.places.last());
         taken(|| {
             let _ = last.map(|last| module.origin.place(last.span));
         })

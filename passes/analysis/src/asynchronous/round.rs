@@ -111,7 +111,7 @@ impl LoopOfView {
             values.push(self.value_in_first_round(view, (operand, writer), left)?);
         }
         let number = view.body.result_number(instruction, register)?;
-        let bits = match view.body.registers[register.index()].bits {
+        let bits = match view.body.registers.bits(register) {
             0 => 64,
             bits => bits,
         };

@@ -253,7 +253,7 @@ impl<'a, 'm> View<'a, 'm> {
 
     /// The same for a register with this number of bits.
     pub(super) fn register_range(&self, register: Register) -> Option<(u64, u64)> {
-        let bits = self.body.registers[register.index()].bits;
+        let bits = self.body.registers.bits(register);
         let definitions = self.analyses.definitions();
         ranges::range_of_operand(self.body, definitions, Value::Register(register), bits.max(1))
     }

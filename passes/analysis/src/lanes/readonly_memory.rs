@@ -115,7 +115,7 @@ impl<'k> ReadonlyParams<'k> {
                 Value::Integer(_) | Value::Symbol(..) | Value::Special(_) => continue,
             };
             // A narrower value holds no address.
-            if body.registers[register.index()].bits < 64 || !seen.insert(register) {
+            if body.registers.bits(register) < 64 || !seen.insert(register) {
                 continue;
             }
             let definitions = analyses.definitions().writers_of(register);

@@ -229,7 +229,7 @@ impl<'f, 'a, 'm> Frame<'f, 'a, 'm> {
         let passed = arguments.filter_map(|argument| {
             let piece = (u16::try_from(argument.param).ok()?, argument.offset);
             let bits = match argument.value {
-                Value::Register(register) => self.body.registers[register.index()].bits,
+                Value::Register(register) => self.body.registers.bits(register),
                 _ => 64,
             };
             let sum = threads.passed_sum(argument.value)?;

@@ -112,7 +112,7 @@ mod tests {
             let body = context.module.functions[0].body.as_ref();
             let body = body.unwrap_or_else(|| panic!("{text}"));
             let named = |register: &Register| {
-                let name = body.registers[register.index()].name;
+                let name = body.registers.name(*register);
                 &text[name.start as usize..name.end as usize] == "%r0"
             };
             let register = (0..body.registers.len()).map(Register::new).find(named);

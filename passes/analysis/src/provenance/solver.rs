@@ -430,7 +430,7 @@ impl<'a> Solver<'a> {
                 Effect::Load(slot) => {
                     let held = self.value_before(Variable::Slot(slot), id);
                     let result = self.body.defined(instruction).next();
-                    let to = result.map(|result| self.body.registers[result.index()].bits);
+                    let to = result.map(|result| self.body.registers.bits(result));
                     let to = to.filter(|&bits| bits > 0).unwrap_or(access.bits);
                     transfer::value_of_result(access.extension(to), &[held], id)
                 }

@@ -182,13 +182,17 @@ impl Solver<'_> {
 
     /// A register without a definition: certain only if the front end cannot have missed a definition.
     pub(super) fn value_of_undefined(&self, register: Register) -> Provenance {
-        let info = &self.body.registers[register.index()];
+        let registers = &self.body.registers;
         let is_named = self
             .named_in_opaque
             .as_ref()
             .is_none_or(|named| named[register.index()]);
         // The components of a vector are written under their own names; a register made by a front end has none.
-        if is_named || info.bits < 32 || info.name.is_empty() || self.function.is_damaged {
+        if is_named
+            || registers.bits(register) < 32
+            || registers.name(register).is_empty()
+            || self.function.is_damaged
+        {
             return Provenance::Top;
         }
         Provenance::One(Element {

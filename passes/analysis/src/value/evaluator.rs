@@ -488,7 +488,7 @@ impl<'a, 'm, D: Domain> Evaluator<'a, 'm, D> {
         let Some(number) = body.result_number(instruction, register) else {
             return Step::Found(State::Unknown);
         };
-        let bits = body.registers[register.index()].bits;
+        let bits = body.registers.bits(register);
         let result = Result {
             register,
             number,

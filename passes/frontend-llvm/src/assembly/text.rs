@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 
 use ptxcheck_frontend_ptx::{self as ptx, PtxOrigin};
 use ptxcheck_ir::{
-    Asynchronous, Block, Body, Instruction, InstructionId, Matrix, Register, RegisterInfo, SymbolId, Value,
+    Asynchronous, Block, Body, Instruction, InstructionId, Matrix, Register, Registers, SymbolId, Value,
 };
 
 /// The operand in place of `$n`: a register of this many bits, or a number.
@@ -42,7 +42,7 @@ pub(super) struct Template {
     pub(super) asynchronous: Vec<Asynchronous>,
     pub(super) matrices: Vec<Matrix>,
     pub(super) values: Vec<Value>,
-    pub(super) registers: Vec<RegisterInfo>,
+    pub(super) registers: Registers,
     /// All of it is executed, in its order.
     pub(super) is_straight: bool,
     /// The registers of the operands.
@@ -124,9 +124,9 @@ fn lowered(tree: &Tree<'_>, operands: usize) -> Option<Template> {
         .map(|number| (format!("%asm_{number}").into_bytes(), number))
         .collect();
     let mut registers = vec![None; operands];
-    for (place, info) in body.registers.iter().enumerate() {
-        if let Some(&number) = names.get(tree.text(info.name)) {
-            registers[number].get_or_insert(Register::new(place));
+    for register in (0..body.registers.len()).map(Register::new) {
+        if let Some(&number) = names.get(tree.text(body.registers.name(register))) {
+            registers[number].get_or_insert(register);
         }
     }
     let symbols = body

@@ -23,6 +23,7 @@
 //! One is reported for each place in the source, or, without line information, for each stretch of assembly. The marks are comments, which
 //! fat binaries lose, and LLVM IR is not checked.
 
+use crate::ir::InstructionId;
 use crate::checks::Check;
 use crate::context::{FunctionContext, Place, Report};
 use crate::rule::{Certainties, Family, Level, Rule};
@@ -44,13 +45,14 @@ pub(super) const CHECK: Check = Check::Function(check);
 fn check(function: &FunctionContext<'_>, report: &mut Report<'_>) {
     let origin = function.module.module.origin;
     let mut last = None;
-    for (id, instruction) in function.body.iter() {
-        if !origin.is_in_assembly(instruction) {
+    for (number, place) in function.body.places.iter().enumerate() {
+        if !origin.is_in_assembly(place.span) {
             last = None;
             continue;
         }
-        if last.replace(instruction.debug) != Some(instruction.debug) {
-            report.definite(Place::of_instruction(function.id, id), "this is inline assembly");
+        if last.replace(place.debug) != Some(place.debug) {
+            let at = Place::of_instruction(function.id, InstructionId::new(number));
+            report.definite(at, "this is inline assembly");
         }
     }
 }

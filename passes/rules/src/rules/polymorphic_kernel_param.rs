@@ -97,7 +97,7 @@ fn passes_address_first(function: &FunctionContext<'_>, call: &crate::ir::Call) 
     let first = arguments.iter().find(|argument| argument.passes((0, 0)));
     let register = first.and_then(|argument| argument.value.register());
     register.is_some_and(|register| {
-        u64::from(function.body.registers[register.index()].bits) == 8 * POINTER_BYTES
+        u64::from(function.body.registers.bits(register)) == 8 * POINTER_BYTES
     })
 }
 

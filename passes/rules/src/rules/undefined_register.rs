@@ -56,7 +56,7 @@ fn check(module: &ModuleContext<'_>, report: &mut Report<'_>) {
             module.module.function(violation.of).body.as_ref(),
         ) {
             (Base::Register(register), Some(body)) => {
-                let span = body.registers[register.index()].name;
+                let span = body.registers.name(register);
                 String::from_utf8_lossy(module.module.origin.text(span)).into_owned()
             }
             _ => String::new(),

@@ -133,7 +133,7 @@ pub(crate) fn instruction_as_noun(module: &ModuleContext<'_>, violation: &Violat
 
 fn name(module: &ModuleContext<'_>, violation: &Violation) -> Option<String> {
     let body = module.module.function(violation.function).body.as_ref()?;
-    module.module.origin.name(body.instruction(violation.instruction))
+    module.module.origin.name(body.span_of(violation.instruction))
 }
 
 /// The operation of the instruction that is wrong.

@@ -14,10 +14,10 @@ pub(crate) fn collective(
     kind: Collective,
 ) -> Cow<'static, str> {
     let spelt = || {
-        let instruction = module.module.function(function).body.as_ref()?.instruction(at);
-        let name = module.module.origin.name(instruction)?;
+        let span = module.module.span_of(function, at);
+        let name = module.module.origin.name(span)?;
         let operation = name.strip_prefix("redux.sync.")?.split('.').next()?.to_owned();
-        Some(if module.module.origin.is_in_assembly(instruction) {
+        Some(if module.module.origin.is_in_assembly(span) {
             name
         } else {
             format!("__reduce_{operation}_sync")

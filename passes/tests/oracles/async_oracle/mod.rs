@@ -131,7 +131,7 @@ fn try_one(seed: u64, count: &mut Count) -> Result<(), String> {
     let (kernel, _, body) = context.module.bodies().next().ok_or("it has no kernel")?;
     let report = ptxcheck_passes::check_module(&module, &settings);
     let line_of = |site: &Site| {
-        let start = body.instruction(site.instruction).span.start as usize;
+        let start = body.span_of(site.instruction).start as usize;
         1 + text.as_bytes()[..start]
             .iter()
             .filter(|&&byte| byte == b'\n')

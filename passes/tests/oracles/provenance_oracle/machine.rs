@@ -263,7 +263,7 @@ impl<'m> Machine<'m> {
             .collect();
         for (register, &content) in registers.into_iter().zip(results) {
             let Some(register) = register else { continue };
-            let bits = body.registers[register.index()].bits;
+            let bits = body.registers.bits(register);
             let mask = if bits >= 64 { u64::MAX } else { (1 << bits) - 1 };
             self.frame().registers[register.index()] = Content {
                 bits: content.bits & mask,

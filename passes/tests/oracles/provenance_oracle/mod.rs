@@ -179,7 +179,7 @@ fn try_one(seed: u64) -> Result<Count, String> {
             let is_needed_everywhere = violation.wrong == ViolationKind::ClusterAsCta;
             let is_refuted = !is_needed_everywhere || problems.len() == reached.len();
             if let Some(problem) = problems.first().filter(|_| is_refuted) {
-                let line = ptx_line(&text, body.instruction(violation.instruction).span);
+                let line = ptx_line(&text, body.span_of(violation.instruction));
                 return Err(format!(
                     "{:?} of {:?} at `{line}` in {:?} is definite, but {problem}, with {inputs:x?}",
                     violation.wrong, violation.element, violation.callers

@@ -375,7 +375,7 @@ impl Touches {
             };
             let is_narrow = address
                 .register()
-                .is_some_and(|register| body.registers[register.index()].bits == 32);
+                .is_some_and(|register| body.registers.bits(register) == 32);
             let offset = |bits: u64| {
                 if is_narrow {
                     i64::from(bits as i32)

@@ -96,7 +96,7 @@ impl Flow<'_> {
                 continue;
             };
             let mut value = self.result_value(node, state, step, instruction, number, site(number as u64));
-            let bits = body.registers[register.index()].bits;
+            let bits = body.registers.bits(register);
             if (1..64).contains(&bits) {
                 value = self.cut_to_width(value, bits, site(CUT + number as u64));
             }
@@ -551,7 +551,7 @@ impl Flow<'_> {
         let Op::Access(access) = instruction.op else {
             return ValueId::UNKNOWN;
         };
-        let target = target.map(|register| body.registers[register.index()].bits);
+        let target = target.map(|register| body.registers.bits(register));
         let extension = access.extension(target.filter(|&bits| bits > 0).unwrap_or(64));
         if extension == Op::Copy {
             return value;

@@ -142,10 +142,12 @@ impl<'a> ScreenPass<'a> {
     /// Notes which registers nothing writes; true if there are any for the first time.
     fn note_unwritten(&mut self) -> bool {
         let mut has_found = false;
-        for (cell, register) in self.memory.cells.iter_mut().zip(&self.body.registers) {
+        let registers = &self.body.registers;
+        for (number, cell) in self.memory.cells.iter_mut().take(registers.len()).enumerate() {
             if !cell.kinds.intersects(Kinds::WRITTEN) {
                 // Such a register has a name in the source: the front ends define the registers that they make.
-                let is_told = register.bits >= 32 && !register.name.is_empty();
+                let register = Register::new(number);
+                let is_told = registers.bits(register) >= 32 && !registers.name(register).is_empty();
                 let kinds = Kinds::UNDEFINED
                     .union(Kinds::ALONE)
                     .kinds_if(is_told)

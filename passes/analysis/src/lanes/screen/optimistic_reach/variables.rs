@@ -160,7 +160,7 @@ impl<'a> OptimisticReach<'a, '_> {
 
     /// Value that an instruction gives a register.
     fn bound_of_register_write(&mut self, key: Query, register: Register, id: InstructionId) -> Knowable {
-        let bits = self.body.registers[register.index()].bits;
+        let bits = self.body.registers.bits(register);
         self.cached_or_computed(key, bits, |reach| {
             let kind = reach.bound_of_result_in(register, id);
             if kind.is_defined { kind } else { Knowable::UNKNOWN }
@@ -207,7 +207,7 @@ impl<'a> OptimisticReach<'a, '_> {
         }
         let key = Query::Common(variable, places);
         let bits = match variable {
-            Variable::Register(register) => self.body.registers[register.index()].bits,
+            Variable::Register(register) => self.body.registers.bits(register),
             Variable::Slot(_) => 0,
         };
         self.cached_or_computed(key, bits, |reach| {
