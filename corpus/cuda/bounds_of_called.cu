@@ -58,7 +58,7 @@ struct Piece {
 };
 
 __device__ __noinline__ float from_piece(Piece piece) {
-  return piece.begin[piece.first + threadIdx.x];  //~[!G] PTX211
+  return piece.begin[piece.first + threadIdx.x];  //~[!clang-G] PTX211
 }
 
 // A structure is passed.

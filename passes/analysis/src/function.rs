@@ -14,6 +14,7 @@ use smallvec::SmallVec;
 
 use crate::definitions::{self, Definitions};
 use crate::dominators::Dominators;
+use crate::limits::MAX_STEPS_TO_STORE;
 use crate::param_objects::ParamObjects;
 use crate::reached::{self, ConstantPrecision};
 use crate::slots::{self, Effect, SlotId, Slots};
@@ -151,12 +152,36 @@ impl<'a> Analyses<'a> {
         is_entry || self.dominators().dominates(from, to)
     }
 
-    /// The store whose value an instruction loads from a slot, in each of its executions: the only writer of the slot, and
-    /// on each path to the load.
+    /// The store whose value an instruction loads from a slot, in each of its executions: the only writer of the slot, which is on each
+    /// path to the load, or the last one before the load in its block.
     pub fn only_store_for(&self, load: InstructionId) -> Option<InstructionId> {
         let slot = self.loaded_slot(load, self.body().instruction(load))?;
-        let store = self.slots().only_store(self.body(), slot)?;
-        self.is_on_every_path_to(store, load).then_some(store)
+        match self.slots().only_store(self.body(), slot) {
+            Some(store) if self.is_on_every_path_to(store, load) => Some(store),
+            _ => self.store_in_block_before(load, slot),
+        }
+    }
+
+    /// The store to a slot before a load of it in the same block, if no instruction between them may write the slot. Compilers of debug
+    /// builds store a value in a slot and load it at once, also where the slot lies beside objects whose addresses are passed on.
+    fn store_in_block_before(&self, load: InstructionId, slot: SlotId) -> Option<InstructionId> {
+        let (body, slots) = (self.body(), self.slots());
+        let block = body.blocks[body.block_of(load).index()].instructions.start as usize;
+        for at in (block..load.index())
+            .rev()
+            .take(MAX_STEPS_TO_STORE)
+            .map(InstructionId::new)
+        {
+            let instruction = body.instruction(at);
+            match slots.effect_on_slots(at, instruction) {
+                Effect::None | Effect::Load(_) => {}
+                Effect::Store(stored) if stored == slot => return instruction.guard.is_none().then_some(at),
+                Effect::Store(other) | Effect::Spoil(other)
+                    if other != slot && slots.slots_overlapping(slot).all(|beside| beside != other) => {}
+                _ => return None,
+            }
+        }
+        None
     }
 
     /// The stores that may have written the value that an instruction loads from a slot; empty if other writes are possible.
@@ -411,5 +436,57 @@ impl<'a> Analyses<'a> {
             .held_back
             .get_or_init(|| reached::always_skipped_instructions(body, self, precision));
         held_back.binary_search(&id).is_err()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::with_ptx;
+    use ptxcheck_ir::InstructionId;
+
+    /// What the last load of a kernel reads: the number of the store among the instructions before it, counted backwards. The frame's
+    /// address is passed to a function that writes all over it.
+    fn steps_to_store(code: &str) -> Option<usize> {
+        let text = format!(
+            ".version 8.8\n.target sm_90\n.address_size 64\n.extern .func f(.param .b64 p);\n.visible .entry k(.param .u64 a)\n{{\n\
+             .local .align 8 .b8 frame[64];\n.reg .b64 %rd<9>;\n.reg .b64 %SP;\n.reg .b64 %SPL;\n.reg .pred %p;\nmov.u64 %SPL, frame;\n\
+             cvta.local.u64 %SP, %SPL;\nadd.u64 %rd1, %SP, 32;\n{code}\nld.u64 %rd8, [%SP+8];\nst.global.u64 [%rd2], %rd8;\nret;\n}}\n"
+        );
+        with_ptx(&text, |module| {
+            let (kernel, ..) = module.module.bodies().next().unwrap();
+            let function = module.function(kernel);
+            let load = function
+                .body()
+                .iter()
+                .filter(|(id, _)| function.loads_slot(*id))
+                .last()
+                .map(|(id, _)| id);
+            let store: InstructionId = function.only_store_for(load?)?;
+            Some(load?.index() - store.index())
+        })
+    }
+
+    /// A call that is passed the frame.
+    const CALL: &str = "{\n.param .b64 p;\nst.param.b64 [p], %rd1;\ncall.uni f, (p);\n}\n";
+
+    #[test]
+    fn a_load_reads_the_store_before_it_in_its_block() {
+        let store = "st.u64 [%SP+8], %rd3;";
+        let cases: [(String, Option<usize>); 9] = [
+            (format!("{CALL}{store}"), Some(1)),
+            (format!("{CALL}{store}\nst.u64 [%SP+16], %rd4;"), Some(2)),
+            (format!("{CALL}{store}\nadd.u64 %rd4, %rd3, 8;"), Some(2)),
+            // The last of two.
+            (format!("{CALL}st.u64 [%SP+8], %rd4;\n{store}"), Some(1)),
+            // Something else may be there.
+            (format!("{store}\n{CALL}"), None),
+            (format!("{CALL}{store}\nst.u32 [%SP+12], 0;"), None),
+            (format!("{CALL}@%p {store}"), None),
+            (format!("{CALL}{store}\nst.u64 [%rd4], %rd3;"), None),
+            (format!("{CALL}@%p bra L;\n{store}\nL:"), None),
+        ];
+        for (code, steps) in cases {
+            assert_eq!(steps_to_store(&code), steps, "{code}");
+        }
     }
 }

@@ -161,6 +161,9 @@ pub(crate) const MAX_MEANING_TERMS: usize = 8;
 /// Most dominators of a collective whose branches are examined for facts about the arriving lanes.
 pub(crate) const MAX_FACT_STEPS: usize = 4_096;
 
+/// Most instructions before a load of a slot among which the store of its value is searched.
+pub(crate) const MAX_STEPS_TO_STORE: usize = 16;
+
 /// Rounds after which values that still change become unknown.
 pub(crate) const LANE_ROUNDS_TO_WIDEN: usize = 12;
 
