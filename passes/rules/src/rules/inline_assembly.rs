@@ -23,9 +23,9 @@
 //! One is reported for each place in the source, or, without line information, for each stretch of assembly. The marks are comments, which
 //! fat binaries lose, and LLVM IR is not checked.
 
-use crate::ir::InstructionId;
 use crate::checks::Check;
 use crate::context::{FunctionContext, Place, Report};
+use crate::ir::InstructionId;
 use crate::rule::{Certainties, Family, Level, Rule};
 
 /// The rule.

@@ -96,9 +96,7 @@ fn passes_address_first(function: &FunctionContext<'_>, call: &crate::ir::Call) 
     let arguments = function.body.arguments(call);
     let first = arguments.iter().find(|argument| argument.passes((0, 0)));
     let register = first.and_then(|argument| argument.value.register());
-    register.is_some_and(|register| {
-        u64::from(function.body.registers.bits(register)) == 8 * POINTER_BYTES
-    })
+    register.is_some_and(|register| u64::from(function.body.registers.bits(register)) == 8 * POINTER_BYTES)
 }
 
 /// The parameters that the address may be read from which a called address is read at.
