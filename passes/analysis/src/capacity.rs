@@ -256,7 +256,7 @@ impl<'a, 'm> Kernel<'a, 'm> {
                 vec![index(value, signed, scale)]
             }
             (Op::Access(access), _) if access.bits == 32 => {
-                let kept = self.analyses.only_stored_value_for(definition);
+                let kept = self.analyses.stored_value_read_by(definition);
                 let kept = kept.filter(|value| is_register(*value));
                 kept.map(|value| index(value, access.signed, scale))
                     .into_iter()

@@ -306,7 +306,7 @@ impl<'a> Entered<'a> {
             let passed = self.passed.iter().find(|(known, _)| *known == piece)?;
             return Some(passed.1);
         }
-        self.known_number_within_steps(self.analyses.only_stored_value_for(at)?, left)
+        self.known_number_within_steps(self.analyses.stored_value_read_by(at)?, left)
     }
 
     /// True if a value depends on an argument.
@@ -321,7 +321,7 @@ impl<'a> Entered<'a> {
                     for &definition in self.analyses.definitions().writers_of(register) {
                         let instruction = self.body.instruction(definition);
                         open.extend_from_slice(self.body.uses(instruction));
-                        if let Some(store) = self.analyses.only_store_for(definition) {
+                        if let Some(store) = self.analyses.store_read_by(definition) {
                             open.extend_from_slice(self.body.uses(self.body.instruction(store)));
                         }
                     }

@@ -154,7 +154,7 @@ impl<'a> Analyses<'a> {
 
     /// The store whose value an instruction loads from a slot, in each of its executions: the only writer of the slot, which is on each
     /// path to the load, or the last one before the load in its block.
-    pub fn only_store_for(&self, load: InstructionId) -> Option<InstructionId> {
+    pub fn store_read_by(&self, load: InstructionId) -> Option<InstructionId> {
         let slot = self.loaded_slot(load, self.body().instruction(load))?;
         match self.slots().only_store(self.body(), slot) {
             Some(store) if self.is_on_every_path_to(store, load) => Some(store),
@@ -223,9 +223,9 @@ impl<'a> Analyses<'a> {
         self.loaded_slot(load, self.body().instruction(load)).is_some()
     }
 
-    /// The value that a load into a register reads from a slot with a single store, which precedes the load.
+    /// The value that a load into a register reads from a slot: that of [`Self::store_read_by`], with the conversion that the load applies.
     pub(crate) fn value_kept_in_slot(&self, load: InstructionId, register: Register) -> Option<Kept> {
-        let store = self.only_store_for(load)?;
+        let store = self.store_read_by(load)?;
         let body = self.body();
         let writer = body.instruction(store);
         let (Op::Access(stored), Op::Access(loaded)) = (writer.op, body.instruction(load).op) else {
@@ -363,11 +363,11 @@ impl<'a> Analyses<'a> {
         self.definitions().only_writer(self.body(), value.register()?)
     }
 
-    /// The value of a load whose memory only one store writes, before the load: that of [`Self::only_store_for`].
+    /// The value that a load reads from a slot: that of [`Self::store_read_by`].
     #[must_use]
-    pub fn only_stored_value_for(&self, load: InstructionId) -> Option<Value> {
+    pub fn stored_value_read_by(&self, load: InstructionId) -> Option<Value> {
         let body = self.body();
-        body.stored(body.instruction(self.only_store_for(load)?))
+        body.stored(body.instruction(self.store_read_by(load)?))
     }
 
     /// `%tid.y` and `%tid.z`: true for one that some instruction reads. The result is not cached.
@@ -444,8 +444,8 @@ mod tests {
     use crate::testing::with_ptx;
     use ptxcheck_ir::InstructionId;
 
-    /// What the last load of a kernel reads: the number of the store among the instructions before it, counted backwards. The frame's
-    /// address is passed to a function that writes all over it.
+    /// The distance, in instructions, from the last load of a kernel to the store whose value it reads; `None` if no store is found. The
+    /// body of the function that is passed the address of the frame is not known, so that it may write any byte of the frame.
     fn steps_to_store(code: &str) -> Option<usize> {
         let text = format!(
             ".version 8.8\n.target sm_90\n.address_size 64\n.extern .func f(.param .b64 p);\n.visible .entry k(.param .u64 a)\n{{\n\
@@ -461,7 +461,7 @@ mod tests {
                 .filter(|(id, _)| function.loads_slot(*id))
                 .last()
                 .map(|(id, _)| id);
-            let store: InstructionId = function.only_store_for(load?)?;
+            let store: InstructionId = function.store_read_by(load?)?;
             Some(load?.index() - store.index())
         })
     }

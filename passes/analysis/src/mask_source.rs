@@ -294,7 +294,7 @@ impl LaneVariance<'_, '_> {
                 (kept >> low) & LANE_BITS == LANE_BITS && is_shifted_lane_index(self.module, id, one, low)
             }
             (Op::Access(_), _) => {
-                let Some(store) = self.module.function(id).only_store_for(at) else {
+                let Some(store) = self.module.function(id).store_read_by(at) else {
                     return false;
                 };
                 let stored = body.stored(body.instruction(store));

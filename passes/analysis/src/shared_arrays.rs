@@ -385,7 +385,7 @@ impl<'m, 'a> ArrayUses<'m, 'a> {
             | (Op::MapShared(_), _) => used(),
             // The base address may be reached again.
             (_, Form::Difference(..) | Form::Bits(..)) => used().at_distance(-1),
-            (Op::Access(_), _) => match self.module.function(function).only_stored_value_for(at) {
+            (Op::Access(_), _) => match self.module.function(function).stored_value_read_by(at) {
                 Some(value) => self.taint_of(taint, value),
                 None => Taint::of_arrays(used().all & THREAD),
             },

@@ -15,7 +15,7 @@ use super::symbols::Symbols;
 use super::types::{Shape, Types};
 use ptxcheck_ir::{
     Argument, Block, BlockId, Body, DebugId, Function, FunctionId, Guard, InstructionId, Op, Register, Slots,
-    Value, fitting, settle,
+    SourcePlace, Value, fitting, settle,
 };
 
 /// A place that edges lead to: a block of the function by its number, or one that the lowering makes.
@@ -360,8 +360,11 @@ impl<'l, 'a, 'm> Lowering<'l, 'a, 'm> {
             results,
             self.body.registers.all_bits(),
         );
-        self.body
-            .add(op, guard, (start, results), (self.debug, self.place))
+        let place = SourcePlace {
+            debug: self.debug,
+            span: self.place,
+        };
+        self.body.add(op, guard, (start, results), place)
     }
 
     pub(super) fn end_block(&mut self, targets: &[Label]) {

@@ -20,7 +20,7 @@ use crate::limits::MAX_COPIED_TARGETS;
 use ptxcheck_ir::limits::MAX_UNDECLARED;
 use ptxcheck_ir::{
     Access, AccessKind, Asynchronous, Block, BlockId, Body, DebugId, Guard, InstructionId, Matrix, Op, Slots,
-    Space, Unresolved, Value, fitting,
+    SourcePlace, Space, Unresolved, Value, fitting,
 };
 
 /// A label, in the scope that declares it.
@@ -289,7 +289,9 @@ impl<'a, 's> Lowering<'a, 's> {
             results,
             self.registers.all.all_bits(),
         );
-        self.body.add(op, guard, (start, results), (self.debug, span))
+        let debug = self.debug;
+        self.body
+            .add(op, guard, (start, results), SourcePlace { debug, span })
     }
 
     fn instruction(&mut self, statement: &Statement) {

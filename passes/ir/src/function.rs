@@ -136,12 +136,6 @@ impl Registers {
         self.bits[register.index()]
     }
 
-    /// The same; `None` for one that is not there.
-    #[must_use]
-    pub fn known_bits(&self, register: Register) -> Option<u8> {
-        self.bits.get(register.index()).copied()
-    }
-
     /// The bits of all registers, in order.
     #[must_use]
     pub fn all_bits(&self) -> &[u8] {
@@ -159,16 +153,9 @@ impl Registers {
         &mut self.names
     }
 
-    /// Takes all registers out, and keeps the memory.
-    pub fn clear(&mut self) {
+    fn clear(&mut self) {
         self.bits.clear();
         self.names.clear();
-    }
-
-    /// Makes room for so many more registers.
-    pub fn reserve(&mut self, count: usize) {
-        self.bits.reserve(count);
-        self.names.reserve(count);
     }
 
     fn shrink_to_fit(&mut self) {
@@ -356,7 +343,7 @@ impl Body<'_> {
         op: Op,
         guard: Option<Guard>,
         (start, results): (usize, usize),
-        (debug, span): (DebugId, Span),
+        place: SourcePlace,
     ) -> InstructionId {
         let id = InstructionId::new(self.instructions.len());
         self.instructions.push(Instruction {
@@ -365,7 +352,7 @@ impl Body<'_> {
             values: Slots::new(start, self.values.len()),
             results: results as u16,
         });
-        self.places.push(SourcePlace { debug, span });
+        self.places.push(place);
         self.rare = self.rare.union(Rare::of(op));
         if matches!(op, Op::Collective(..)) {
             self.collectives.push(id);

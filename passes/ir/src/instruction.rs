@@ -79,3 +79,11 @@ pub struct SourcePlace {
     /// Its place in the input, for [`super::Origin`].
     pub span: Span,
 }
+
+impl SourcePlace {
+    /// The place of an instruction that is nowhere in the input.
+    pub const NONE: Self = Self {
+        debug: DebugId::NONE,
+        span: Span::new(0, 0),
+    };
+}

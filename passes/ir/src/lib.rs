@@ -20,12 +20,12 @@
 //! A front end adds instructions to a body; readers walk blocks and operands:
 //!
 //! ```
-//! use ptxcheck_ir::{BinaryOp, Block, Body, DebugId, Op, Slots, Span, Value};
+//! use ptxcheck_ir::{BinaryOp, Block, Body, Op, Slots, SourcePlace, Span, Value};
 //!
 //! let mut body = Body::default();
 //! let sum = body.registers.add(32, Span::default());
 //! body.values.extend([Value::Register(sum), Value::Integer(40), Value::Integer(2)]);
-//! body.add(Op::Binary(BinaryOp::Add, 32), None, (0, 1), (DebugId::NONE, Span::default()));
+//! body.add(Op::Binary(BinaryOp::Add, 32), None, (0, 1), SourcePlace::NONE);
 //! body.blocks.push(Block {
 //!     instructions: Slots::new(0, 1),
 //!     successors: Slots::new(0, 0),

@@ -167,14 +167,14 @@ impl<'a, 'b> Paths<'a, 'b> {
 #[cfg(test)]
 mod tests {
     use super::{Paths, reached, taken};
-    use crate::{Block, BlockId, Body, DebugId, InstructionId, Op, Slots, Span};
+    use crate::{Block, BlockId, Body, InstructionId, Op, Slots, SourcePlace, Span};
 
     /// Blocks of two instructions each, with these successors.
     fn body(edges: &[&[usize]]) -> Body<'static> {
         let mut body = Body::default();
         for (number, successors) in edges.iter().enumerate() {
             for _ in 0..2 {
-                body.add(Op::Opaque, None, (0, 0), (DebugId::NONE, Span::default()));
+                body.add(Op::Opaque, None, (0, 0), SourcePlace::NONE);
             }
             let first = body.edges.len();
             body.edges.extend(successors.iter().map(|&to| BlockId::new(to)));

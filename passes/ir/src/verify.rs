@@ -128,7 +128,7 @@ impl Verifier<'_, '_> {
             }
         }
         if let Some(guard) = instruction.guard
-            && body.registers.known_bits(guard.register) != Some(1)
+            && body.registers.all_bits().get(guard.register.index()) != Some(&1)
         {
             return Err("has a guard that is no predicate".to_owned());
         }

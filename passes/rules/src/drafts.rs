@@ -199,10 +199,10 @@ impl Locator<'_> {
         instruction: InstructionId,
         callers: &[CallSite],
     ) -> bool {
-        let own = self.span_and_debug_of(function, instruction).1;
+        let own = self.source_place_of(function, instruction).debug;
         let calls = callers
             .iter()
-            .map(|call| self.span_and_debug_of(call.caller, call.instruction).1);
+            .map(|call| self.source_place_of(call.caller, call.instruction).debug);
         let mut frames = std::iter::once(own)
             .chain(calls)
             .filter(|&debug| debug != DebugId::NONE)
@@ -219,7 +219,7 @@ impl Locator<'_> {
                 .iter()
                 .find(|call| is_defined_here(call.caller))
                 .map_or(span, |call| {
-                    self.span_and_debug_of(call.caller, call.instruction).0
+                    self.source_place_of(call.caller, call.instruction).span
                 }),
             _ => span,
         }

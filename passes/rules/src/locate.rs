@@ -2,13 +2,12 @@
 
 use std::cell::{OnceCell, RefCell};
 
-use crate::ir::Span;
 use rustc_hash::FxHashMap;
 
 use crate::analysis::Place;
 use crate::analysis::call_graph::CallGraph;
 use crate::finding::{Finding, Frame, LineText, Located, Location, Related, Source};
-use crate::ir::{DebugId, FunctionId, InstructionId, Module, Origin};
+use crate::ir::{DebugId, FunctionId, InstructionId, Module, Origin, SourcePlace, Span};
 use crate::limits::SHOWN_LINE_BYTES;
 use crate::toolkit;
 
@@ -94,25 +93,19 @@ impl<'a> Locator<'a> {
             }
             Place::Text(id, span, debug) => resolved(*span, Some(*id), vec![*debug]),
             Place::Instruction(id, instruction, callers) => {
-                let own = self.span_and_debug_of(*id, *instruction);
+                let own = self.source_place_of(*id, *instruction);
                 let calls = callers
                     .iter()
-                    .map(|site| self.span_and_debug_of(site.caller, site.instruction).1);
-                resolved(own.0, Some(*id), std::iter::once(own.1).chain(calls).collect())
+                    .map(|site| self.source_place_of(site.caller, site.instruction).debug);
+                let debug = std::iter::once(own.debug).chain(calls).collect();
+                resolved(own.span, Some(*id), debug)
             }
         }
     }
 
-    pub(super) fn span_and_debug_of(
-        &self,
-        function: FunctionId,
-        instruction: InstructionId,
-    ) -> (Span, DebugId) {
+    pub(super) fn source_place_of(&self, function: FunctionId, instruction: InstructionId) -> SourcePlace {
         let body = self.module.function(function).body.as_ref();
-        body.map_or((Span::default(), DebugId::NONE), |body| {
-            let place = body.place(instruction);
-            (place.span, place.debug)
-        })
+        body.map_or(SourcePlace::NONE, |body| body.place(instruction))
     }
 
     /// The kernel that the place is in, or that its chain of calls begins in.

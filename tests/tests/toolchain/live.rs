@@ -73,11 +73,8 @@ fn try_one(table: &Outputs, output: &Output) -> Result<Completion, Failed> {
         return missing::skip(&format!("{} is not installed", output.compiler));
     };
     output.hold(&content)?;
-    if table.other_version(&output.compiler).is_some() {
-        return Ok(Completion::Completed);
-    }
     match table.difference(output, &content) {
-        Some(problem) => Err(problem.into()),
-        None => Ok(Completion::Completed),
+        Some(problem) if table.other_version(&output.compiler).is_none() => Err(problem.into()),
+        _ => Ok(Completion::Completed),
     }
 }

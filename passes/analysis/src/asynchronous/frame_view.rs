@@ -258,7 +258,7 @@ impl<'a, 'm> FrameView<'a, 'm> {
                             return false;
                         }
                     }
-                    Op::Access(_) => match analyses.only_store_for(definition) {
+                    Op::Access(_) => match analyses.store_read_by(definition) {
                         Some(store) => {
                             let stored = self.body.uses(self.body.instruction(store)).get(2);
                             open.extend(stored.map(|&stored| (stored, store)));

@@ -213,7 +213,7 @@ impl<'a, 'm> PointsToSearch<'a, 'm> {
         if let Some(piece) = body.loaded_piece(body.instruction(id)) {
             return self.visit_arguments(function, piece);
         }
-        let store = analyses.only_store_for(id)?;
+        let store = analyses.store_read_by(id)?;
         let stored = body.stored(body.instruction(store))?;
         self.visit_value(function, stored, Some(store))
     }

@@ -145,7 +145,7 @@ impl UniformReachSearch<'_, '_> {
                     .extend(instruction.guard.map(|guard| Value::Register(guard.register)));
                 match instruction.op {
                     Op::Access(access) => {
-                        match (access.space, self.analyses.only_stored_value_for(definition)) {
+                        match (access.space, self.analyses.stored_value_read_by(definition)) {
                             (_, Some(stored)) => self.open.push(stored),
                             (Space::Param | Space::Const, None) => {
                                 self.open.extend(self.body.uses(instruction));

@@ -25,7 +25,7 @@ pub(super) fn representative_of(body: &Body<'_>, analyses: &Analyses<'_>, regist
         let Some(Value::Register(from)) = source_of_copy(body, analyses, definition) else {
             break;
         };
-        let reader = analyses.only_store_for(definition).unwrap_or(definition);
+        let reader = analyses.store_read_by(definition).unwrap_or(definition);
         match analyses.definitions().writers_of(from) {
             &[earlier] if analyses.is_on_every_path_to(earlier, reader) => current = from,
             _ => break,
@@ -43,7 +43,7 @@ pub(super) fn source_of_copy(body: &Body<'_>, analyses: &Analyses<'_>, id: Instr
     }
     match (instruction.op, body.uses(instruction)) {
         (Op::Copy, &[from]) => Some(from),
-        (Op::Access(_), _) => analyses.only_stored_value_for(id),
+        (Op::Access(_), _) => analyses.stored_value_read_by(id),
         _ => None,
     }
 }

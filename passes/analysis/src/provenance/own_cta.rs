@@ -69,7 +69,7 @@ pub(crate) fn may_depend_on_cta_rank(module: &Shared<'_>, function: FunctionId, 
             let instruction = body.instruction(definition);
             let uses = body.uses(instruction).iter().copied();
             open.extend(uses.map(|value| (function, value)));
-            let stored = analyses.only_stored_value_for(definition);
+            let stored = analyses.stored_value_read_by(definition);
             open.extend(stored.map(|value| (function, value)));
             if let Op::CallResult(call) = instruction.op {
                 open.extend(values_returned_by(module, body, call));

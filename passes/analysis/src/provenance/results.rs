@@ -168,7 +168,7 @@ impl CastResult<'_> {
     /// True if an instruction passes on a value for which `is_read` says that it is the result.
     fn passes_on_result(&self, id: InstructionId, is_read: fn(&Self, Value, InstructionId) -> bool) -> bool {
         let instruction = self.body.instruction(id);
-        if let Some(store) = self.analyses.only_store_for(id) {
+        if let Some(store) = self.analyses.store_read_by(id) {
             let stored = self.body.stored(self.body.instruction(store));
             return stored.is_some_and(|stored| is_read(self, stored, store));
         }

@@ -131,7 +131,7 @@ impl ArrayUses<'_, '_> {
         for (at, instruction) in body.iter() {
             let effect = slots.effect_on_slots(at, instruction);
             has_unknown_load |=
-                matches!(effect, Effect::Load(_)) && analyses.only_stored_value_for(at).is_none();
+                matches!(effect, Effect::Load(_)) && analyses.stored_value_read_by(at).is_none();
             // More rounds would have found more.
             let result = self.taint_of_result(function, body, at, taint);
             let mut results = body.defined(instruction);

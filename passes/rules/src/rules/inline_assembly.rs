@@ -25,7 +25,6 @@
 
 use crate::checks::Check;
 use crate::context::{FunctionContext, Place, Report};
-use crate::ir::InstructionId;
 use crate::rule::{Certainties, Family, Level, Rule};
 
 /// The rule.
@@ -45,14 +44,14 @@ pub(super) const CHECK: Check = Check::Function(check);
 fn check(function: &FunctionContext<'_>, report: &mut Report<'_>) {
     let origin = function.module.module.origin;
     let mut last = None;
-    for (number, place) in function.body.places.iter().enumerate() {
+    for (id, _) in function.body.iter() {
+        let place = function.body.place(id);
         if !origin.is_in_assembly(place.span) {
             last = None;
             continue;
         }
         if last.replace(place.debug) != Some(place.debug) {
-            let at = Place::of_instruction(function.id, InstructionId::new(number));
-            report.definite(at, "this is inline assembly");
+            report.definite(Place::of_instruction(function.id, id), "this is inline assembly");
         }
     }
 }

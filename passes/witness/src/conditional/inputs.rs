@@ -376,7 +376,7 @@ impl<'m> InputSearch<'m> {
                     }
                 } else if access.space == Space::Local || module.function(function).loads_slot(id) {
                     let analyses = module.function(function);
-                    if let Some(value) = analyses.only_stored_value_for(id) {
+                    if let Some(value) = analyses.stored_value_read_by(id) {
                         self.follow_value(function, callers, value);
                     } else if self.with_all_stores {
                         for value in analyses.stored_values_for(id) {

@@ -143,10 +143,10 @@ impl<'a> ScreenPass<'a> {
     fn note_unwritten(&mut self) -> bool {
         let mut has_found = false;
         let registers = &self.body.registers;
-        for (number, cell) in self.memory.cells.iter_mut().take(registers.len()).enumerate() {
+        let all = (0..registers.len()).map(Register::new);
+        for (cell, register) in self.memory.cells.iter_mut().zip(all) {
             if !cell.kinds.intersects(Kinds::WRITTEN) {
                 // Such a register has a name in the source: the front ends define the registers that they make.
-                let register = Register::new(number);
                 let is_told = registers.bits(register) >= 32 && !registers.name(register).is_empty();
                 let kinds = Kinds::UNDEFINED
                     .union(Kinds::ALONE)
