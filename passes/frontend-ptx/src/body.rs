@@ -14,6 +14,7 @@ use super::malformed::Malformed;
 use super::matrices::matrix_rows;
 use super::opcode::{Decoded, Listed, Shape};
 use super::opcodes::Opcodes;
+use super::origin::debug_id;
 use super::scope::{Binding, Registers, Scopes};
 use super::symbols::{Symbols, register_bits};
 use crate::limits::MAX_COPIED_TARGETS;
@@ -50,7 +51,7 @@ struct Table {
 
 /// The lowering of one body.
 pub(super) struct Lowering<'a, 's> {
-    pub(super) tree: &'s Tree<'s>,
+    pub(super) source: &'s [u8],
     pub(super) symbols: &'a Symbols<'s>,
     pub(super) body: Body<'s>,
     pub(super) scopes: Scopes<'s>,
@@ -86,13 +87,13 @@ pub(super) type Lowered<'s> = (Body<'s>, DebugId, Malformed);
 impl<'a, 's> Lowering<'a, 's> {
     /// For a function of so many bytes, of which the parser could read all or not.
     pub(super) fn new(
-        tree: &'s Tree<'s>,
+        source: &'s [u8],
         symbols: &'a Symbols<'s>,
         opcodes: &'a mut Opcodes<'s>,
         (bytes, is_whole): (u32, bool),
     ) -> Self {
         Self {
-            tree,
+            source,
             symbols,
             body: Body::default(),
             scopes: Scopes::default(),
@@ -117,16 +118,15 @@ impl<'a, 's> Lowering<'a, 's> {
         }
     }
 
-    pub(super) fn lower(mut self, function: &ast::Function) -> Lowered<'s> {
-        self.collect_labels(function.body);
+    pub(super) fn lower(mut self, tree: &Tree<'s>, function: &ast::Function) -> Lowered<'s> {
+        self.collect_labels(tree, function.body);
         self.body.instructions.reserve(function.body.len());
         self.body.values.reserve(function.body.len() * 3);
         self.scopes.open();
-        self.bind_parameters(function);
+        self.bind_parameters(tree, function);
         let mut declared = DebugId::NONE;
-        let range = function.body.range();
-        for (place, statement) in range.clone().zip(&self.tree.statements()[range]) {
-            self.statement(place, statement);
+        for statement in tree.body(function) {
+            self.statement(tree, statement);
             if declared == DebugId::NONE {
                 declared = self.debug;
             }
@@ -140,12 +140,12 @@ impl<'a, 's> Lowering<'a, 's> {
     }
 
     /// Labels may be used before they stand: one pass finds them, with the scope each belongs to.
-    fn collect_labels(&mut self, body: Indices) {
+    fn collect_labels(&mut self, tree: &Tree<'s>, body: Indices) {
         let mut open = vec![0_u32];
         let mut next_scope = 1;
         let mut names = Vec::new();
         for place in body.range() {
-            let statement = &self.tree.statements()[place];
+            let statement = &tree.statements()[place];
             match statement.kind() {
                 StatementKind::BlockOpen => {
                     open.push(next_scope);
@@ -156,7 +156,7 @@ impl<'a, 's> Lowering<'a, 's> {
                 }
                 StatementKind::Label => {
                     let scope = open.last().copied().unwrap_or(0);
-                    names.push((scope, self.tree.name(statement)));
+                    names.push((scope, tree.name(statement)));
                     self.labels.push(Label {
                         block: None,
                         next: place + 1,
@@ -168,8 +168,7 @@ impl<'a, 's> Lowering<'a, 's> {
         self.label_names = LabelNames::new(names);
     }
 
-    fn bind_parameters(&mut self, function: &ast::Function) {
-        let tree = self.tree;
+    fn bind_parameters(&mut self, tree: &Tree<'s>, function: &ast::Function) {
         for (number, variable) in tree.variables()[function.results.range()].iter().enumerate() {
             let binding = match variable.space {
                 StateSpace::Reg => {
@@ -201,11 +200,11 @@ impl<'a, 's> Lowering<'a, 's> {
         }
     }
 
-    fn statement(&mut self, place: usize, statement: &Statement) {
+    fn statement(&mut self, tree: &Tree<'s>, statement: &Statement) {
         match statement.kind() {
-            StatementKind::Instruction => self.instruction(statement),
+            StatementKind::Instruction => self.instruction(tree, statement),
             StatementKind::Label => self.label(statement),
-            StatementKind::Declaration => self.declaration(statement),
+            StatementKind::Declaration => self.declaration(tree, statement),
             StatementKind::BlockOpen => {
                 self.scopes.open();
                 self.open_scopes.push(self.next_scope);
@@ -215,13 +214,12 @@ impl<'a, 's> Lowering<'a, 's> {
                 self.scopes.close();
                 self.open_scopes.pop();
             }
-            StatementKind::Location => self.debug = DebugId::new(place),
+            StatementKind::Location => self.debug = debug_id(statement),
             _ => {}
         }
     }
 
-    fn declaration(&mut self, statement: &Statement) {
-        let tree = self.tree;
+    fn declaration(&mut self, tree: &Tree<'s>, statement: &Statement) {
         let first = statement.index();
         for (number, variable) in tree.declared(statement).iter().enumerate() {
             let name = tree.text(variable.name);
@@ -294,13 +292,12 @@ impl<'a, 's> Lowering<'a, 's> {
             .add(op, guard, (start, results), SourcePlace { debug, span })
     }
 
-    fn instruction(&mut self, statement: &Statement) {
-        let tree = self.tree;
-        let decoded = self.opcodes.decode(tree.source(), statement.name());
+    fn instruction(&mut self, tree: &Tree<'s>, statement: &Statement) {
+        let decoded = self.opcodes.decode(self.source, statement.name());
         let (Decoded { op, shape, listed }, least) = decoded;
         let first = self.body.instructions.len();
         let span = statement.span();
-        let guard = self.guard(statement);
+        let guard = self.guard(tree, statement);
         let operands = tree.operands(statement);
         if statement.operand_count() < usize::from(least) {
             return self.too_few_operands((shape, least), guard, span, operands);
@@ -318,11 +315,11 @@ impl<'a, 's> Lowering<'a, 's> {
             }
             Shape::Call => self.call(guard, span, operands),
             Shape::Branch => self.branch(op, guard, span, operands),
-            Shape::BranchTable => self.branch_table(op, guard, span, operands),
+            Shape::BranchTable => self.branch_table(tree, op, guard, span, operands),
         }
         match listed {
-            Listed::Asynchronous => self.note_asynchronous(statement, first),
-            Listed::Matrix => self.note_matrix(statement, first),
+            Listed::Asynchronous => self.note_asynchronous(tree, statement, first),
+            Listed::Matrix => self.note_matrix(tree, statement, first),
             Listed::No if matches!(op, Op::Return | Op::Exit | Op::Trap) => {
                 self.end_block(guard.map(|_| Edge::Next));
             }
@@ -332,8 +329,8 @@ impl<'a, 's> Lowering<'a, 's> {
 
     /// Lists a statement among the asynchronous operations, whose instructions have been added from `first` on.
     #[cold]
-    fn note_asynchronous(&mut self, statement: &Statement, first: usize) {
-        let opcode = self.tree.name(statement);
+    fn note_asynchronous(&mut self, tree: &Tree<'s>, statement: &Statement, first: usize) {
+        let opcode = tree.name(statement);
         // Only an opcode without a row gets here if nothing else is known of it.
         let Some(op) = async_op(opcode, false) else { return };
         let Some(instruction) = self.body.instructions.get(first) else {
@@ -351,16 +348,16 @@ impl<'a, 's> Lowering<'a, 's> {
 
     /// Lists a statement among the loads and stores of matrices, whose instruction is that at `first`.
     #[cold]
-    fn note_matrix(&mut self, statement: &Statement, first: usize) {
+    fn note_matrix(&mut self, tree: &Tree<'s>, statement: &Statement, first: usize) {
         // `r, [p], stride` or `[p], r, stride`.
         let has_stride = statement.operand_count() > 2;
-        if let Some(rows) = matrix_rows(self.tree.name(statement), has_stride) {
+        if let Some(rows) = matrix_rows(tree.name(statement), has_stride) {
             let instruction = InstructionId::new(first);
             self.body.note_matrix(Matrix { instruction, rows });
         }
     }
 
-    fn branch(&mut self, op: Op, guard: Option<Guard>, span: Span, mut operands: Operands<'s>) {
+    fn branch(&mut self, op: Op, guard: Option<Guard>, span: Span, mut operands: Operands<'_>) {
         let target = operands.next();
         let label = target.as_ref().and_then(|label| self.find_label(label.text()));
         let Some(label) = label else {
@@ -373,7 +370,14 @@ impl<'a, 's> Lowering<'a, 's> {
 
     /// A jump through a table. Of many through a large one, all but the first lead to a block that jumps to any of its
     /// labels: edges are as many as the text is long.
-    fn branch_table(&mut self, op: Op, guard: Option<Guard>, span: Span, mut operands: Operands<'s>) {
+    fn branch_table(
+        &mut self,
+        tree: &Tree<'s>,
+        op: Op,
+        guard: Option<Guard>,
+        span: Span,
+        mut operands: Operands<'_>,
+    ) {
         let index = operands
             .next()
             .map_or(Value::Unknown, |operand| self.value(&operand));
@@ -392,7 +396,7 @@ impl<'a, 's> Lowering<'a, 's> {
             self.emit(Op::Branch, guard, span, &[], &[index]);
             return self.end_branch(guard, std::iter::once(Edge::Hub(hub)));
         }
-        let Some(targets) = label.and_then(|label| self.targets(label)) else {
+        let Some(targets) = label.and_then(|label| self.targets(tree, label)) else {
             let place = list.map_or(span, OperandRef::span);
             self.unresolved(place, "the label of a list of branch targets");
             return self.nowhere(span);
@@ -405,8 +409,7 @@ impl<'a, 's> Lowering<'a, 's> {
     }
 
     /// The labels of the table that a label names; `None` if it names no table. Those that do not exist are errors.
-    fn targets(&mut self, label: u32) -> Option<Vec<u32>> {
-        let tree = self.tree;
+    fn targets(&mut self, tree: &Tree<'s>, label: u32) -> Option<Vec<u32>> {
         let directive = tree
             .statements()
             .get(self.labels[label as usize].next)
@@ -504,7 +507,7 @@ impl<'a, 's> Lowering<'a, 's> {
 
     /// Notes a name that nothing declares.
     pub(super) fn undeclared(&mut self, name: Span) {
-        let text = std::str::from_utf8(self.tree.text(name)).unwrap_or_default();
+        let text = std::str::from_utf8(name.of(self.source)).unwrap_or_default();
         let instruction = InstructionId::new(self.body.instructions.len());
         let room = self.body.undeclared.len() < MAX_UNDECLARED;
         if room && !text.is_empty() && !self.body.undeclared.iter().any(|known| known.name == text) {

@@ -46,8 +46,8 @@ impl<'s> Lowering<'_, 's> {
         guard: Option<Guard>,
         span: Span,
         slot: u32,
-        address: &OperandRef<'s>,
-        operands: Operands<'s>,
+        address: &OperandRef<'_>,
+        operands: Operands<'_>,
     ) {
         let Op::Access(access) = op else { return };
         if !matches!(access.kind, AccessKind::Load | AccessKind::Store) {
@@ -97,7 +97,7 @@ impl<'s> Lowering<'_, 's> {
     }
 
     /// `call (results), callee, (arguments), prototype;` in all its abridged forms.
-    pub(super) fn call(&mut self, guard: Option<Guard>, span: Span, operands: Operands<'s>) {
+    pub(super) fn call(&mut self, guard: Option<Guard>, span: Span, operands: Operands<'_>) {
         let is_list = |operand: &OperandRef<'_>| operand.kind() == OperandKind::List;
         let mut operands = operands.peekable();
         let results = operands.next_if(is_list);
@@ -132,7 +132,7 @@ impl<'s> Lowering<'_, 's> {
         );
     }
 
-    fn argument(&mut self, param: u32, operand: &OperandRef<'s>) {
+    fn argument(&mut self, param: u32, operand: &OperandRef<'_>) {
         if let Some(Binding::Slot(slot)) = self.scopes.get(operand.text()) {
             let pieces = &self.slots[slot as usize].pieces;
             let room = pieces.len().min(self.argument_pieces);
@@ -154,7 +154,7 @@ impl<'s> Lowering<'_, 's> {
         }
     }
 
-    fn callee(&mut self, operand: &OperandRef<'s>) -> Callee {
+    fn callee(&mut self, operand: &OperandRef<'_>) -> Callee {
         let name = operand.text();
         if let Some(symbol) = self.symbols.find(name) {
             self.body.refer(symbol, &self.symbols.all[symbol.index()], true);

@@ -4,7 +4,7 @@
 //! Everything else that does not fit an opcode is for the assembler to say; see [`ptxcheck_ir::fitting`] for what the lowering
 //! makes of it.
 
-use ptxcheck_ptx_parser::ast::Statement;
+use ptxcheck_ptx_parser::ast::{Statement, Tree};
 use ptxcheck_ptx_parser::limits::MAX_ERRORS;
 use ptxcheck_ptx_parser::operand::{OperandRef, Operands};
 use ptxcheck_ptx_parser::{Cause, Span, SyntaxError};
@@ -68,7 +68,7 @@ impl<'s> Lowering<'_, 's> {
         (shape, least): (Shape, u8),
         guard: Option<Guard>,
         span: Span,
-        operands: Operands<'s>,
+        operands: Operands<'_>,
     ) {
         let expected = LEAST[usize::from(least).min(LEAST.len() - 1)];
         self.malformed.add(span, expected);
@@ -84,10 +84,10 @@ impl<'s> Lowering<'_, 's> {
 
     /// The guard of an instruction, if it has one: an unknown predicate, if the text names none.
     #[inline]
-    pub(super) fn guard(&mut self, statement: &Statement) -> Option<Guard> {
+    pub(super) fn guard(&mut self, tree: &Tree<'s>, statement: &Statement) -> Option<Guard> {
         let negated = statement.guard_is_negated()?;
-        let name = self.tree.operand(statement.index()).map(OperandRef::span);
-        let known = name.and_then(|name| self.scopes.known(self.tree.source(), name, &self.registers));
+        let name = tree.operand(statement.index()).map(OperandRef::span);
+        let known = name.and_then(|name| self.scopes.known(self.source, name, &self.registers));
         let register = match known {
             Some(register) if self.registers.all.bits(register) == 1 => register,
             _ => self.other_guard(statement.span(), name?),
@@ -99,7 +99,7 @@ impl<'s> Lowering<'_, 's> {
     fn other_guard(&mut self, span: Span, name: Span) -> Register {
         match self
             .scopes
-            .resolve(self.tree.text(name), span, &mut self.registers)
+            .resolve(name.of(self.source), span, &mut self.registers)
         {
             Some(Binding::Register(register)) if self.registers.all.bits(register) == 1 => register,
             _ => {

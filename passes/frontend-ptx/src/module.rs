@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use super::body::Lowering;
 use super::malformed::Malformed;
 use super::opcodes::Opcodes;
-use super::origin::PtxOrigin;
+use super::origin::{PtxOrigin, debug_id};
 use super::symbols::Symbols;
 use super::{head, tables};
 use ptxcheck_common::deadline::Deadline;
@@ -19,10 +19,9 @@ use ptxcheck_ir::{Body, DebugId, FunctionId, IsaVersion, Module, Producer, Space
 pub fn declarations<'t>(tree: &'t Tree<'t>, origin: &'t PtxOrigin<'t>) -> Module<'t> {
     let mut symbols = Symbols::declared(tree);
     for (function, place) in std::mem::take(&mut symbols.definitions) {
-        let body = tree.functions()[place].body.range();
-        let mut statements = body.clone().zip(&tree.statements()[body]);
-        if let Some((place, _)) = statements.find(|(_, one)| one.kind() == StatementKind::Location) {
-            symbols.functions[function.index()].declared = DebugId::new(place);
+        let mut statements = tree.body(&tree.functions()[place]).iter();
+        if let Some(first) = statements.find(|one| one.kind() == StatementKind::Location) {
+            symbols.functions[function.index()].declared = debug_id(first);
         }
     }
     module(tree, symbols, origin, head::malformed(tree))
@@ -47,7 +46,8 @@ pub fn lower_until<'t>(tree: &'t Tree<'t>, origin: &'t PtxOrigin<'t>, deadline: 
         }
         let is_whole = !symbols.functions[id.index()].is_damaged;
         let (mut body, declared, malformed) =
-            Lowering::new(tree, &symbols, opcodes, (function.span.len(), is_whole)).lower(function);
+            Lowering::new(tree.source(), &symbols, opcodes, (function.span.len(), is_whole))
+                .lower(tree, function);
         // The unreadable parts of a damaged body may write any predicate.
         if is_whole && malformed.is_empty() {
             settle(&mut body);

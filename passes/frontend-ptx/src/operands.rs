@@ -37,11 +37,11 @@ impl<'s> Lowering<'_, 's> {
     #[inline(always)]
     fn register(&mut self, name: Span) -> Option<Register> {
         self.scopes
-            .register(self.tree.source(), name, &mut self.registers)
+            .register(self.source, name, &mut self.registers)
     }
 
     fn named(&mut self, name: Span) -> Named {
-        let text = self.tree.text(name);
+        let text = name.of(self.source);
         let value = match self.scopes.resolve(text, name, &mut self.registers) {
             Some(Binding::Register(register)) => Value::Register(register),
             Some(Binding::Symbol(symbol)) => Value::Symbol(symbol, 0),
@@ -77,22 +77,22 @@ impl<'s> Lowering<'_, 's> {
 
     /// The value of an operand that is a register or a literal, of the forms that nearly all have.
     #[inline(always)]
-    fn plain_value(&mut self, operand: &OperandRef<'s>) -> Option<Value> {
+    fn plain_value(&mut self, operand: &OperandRef<'_>) -> Option<Value> {
         match operand.kind() {
             OperandKind::Name => self.register(operand.span()).map(Value::Register),
-            OperandKind::Integer => short::literal(self.tree.source(), operand.span()).map(Value::Integer),
+            OperandKind::Integer => short::literal(self.source, operand.span()).map(Value::Integer),
             _ => None,
         }
     }
 
     /// The value of an operand that is one value; the registers inside others are read, but not followed.
     #[inline]
-    pub(super) fn value(&mut self, operand: &OperandRef<'s>) -> Value {
+    pub(super) fn value(&mut self, operand: &OperandRef<'_>) -> Value {
         self.plain_value(operand)
             .unwrap_or_else(|| self.other_value(operand))
     }
 
-    fn other_value(&mut self, operand: &OperandRef<'s>) -> Value {
+    fn other_value(&mut self, operand: &OperandRef<'_>) -> Value {
         match operand.kind() {
             OperandKind::Name => match self.named(operand.span()) {
                 Named::Value(value) => value,
@@ -126,14 +126,14 @@ impl<'s> Lowering<'_, 's> {
 
     /// Pushes an operand's values: those of its elements if it has several.
     #[inline]
-    pub(super) fn push_values(&mut self, operand: &OperandRef<'s>) {
+    pub(super) fn push_values(&mut self, operand: &OperandRef<'_>) {
         match self.plain_value(operand) {
             Some(value) => self.body.values.push(value),
             None => self.push_other_values(operand),
         }
     }
 
-    fn push_other_values(&mut self, operand: &OperandRef<'s>) {
+    fn push_other_values(&mut self, operand: &OperandRef<'_>) {
         match operand.kind() {
             OperandKind::Vector | OperandKind::Pair | OperandKind::List | OperandKind::Address => {
                 for child in operand.children() {
@@ -152,14 +152,14 @@ impl<'s> Lowering<'_, 's> {
 
     /// Pushes what an operand names as results: registers, or a sink for what can't be written.
     #[inline]
-    pub(super) fn push_results(&mut self, operand: &OperandRef<'s>) {
+    pub(super) fn push_results(&mut self, operand: &OperandRef<'_>) {
         match self.plain_value(operand) {
             Some(value @ Value::Register(_)) => self.body.values.push(value),
             _ => self.push_other_results(operand),
         }
     }
 
-    fn push_other_results(&mut self, operand: &OperandRef<'s>) {
+    fn push_other_results(&mut self, operand: &OperandRef<'_>) {
         let start = self.body.values.len();
         match operand.kind() {
             OperandKind::Address | OperandKind::List | OperandKind::String => {
@@ -179,7 +179,7 @@ impl<'s> Lowering<'_, 's> {
         op: Op,
         guard: Option<Guard>,
         span: Span,
-        mut operands: Operands<'s>,
+        mut operands: Operands<'_>,
         results: usize,
     ) {
         let start = self.body.values.len();
@@ -239,7 +239,7 @@ impl<'s> Lowering<'_, 's> {
         op: Op,
         guard: Option<Guard>,
         span: Span,
-        mut operands: Operands<'s>,
+        mut operands: Operands<'_>,
         mask_last: bool,
     ) {
         let start = self.body.values.len();
@@ -266,7 +266,7 @@ impl<'s> Lowering<'_, 's> {
         op: Op,
         guard: Option<Guard>,
         span: Span,
-        operands: Operands<'s>,
+        operands: Operands<'_>,
         results: usize,
         others: [Space; 2],
     ) {
@@ -308,7 +308,7 @@ impl<'s> Lowering<'_, 's> {
 
     /// The entity that an address begins with.
     #[inline]
-    fn base(&mut self, address: &OperandRef<'s>) -> Named {
+    fn base(&mut self, address: &OperandRef<'_>) -> Named {
         let Some(base) = address.children().next() else {
             return Named::Value(Value::Unknown);
         };
@@ -320,12 +320,12 @@ impl<'s> Lowering<'_, 's> {
     }
 
     /// The base of an address, its constant offset, then the other operands in the brackets (coordinates).
-    fn push_address(&mut self, address: &OperandRef<'s>, base: Value) {
+    fn push_address(&mut self, address: &OperandRef<'_>, base: Value) {
         let mut children = address.children();
         children.next();
         let mut children = children.peekable();
         let offset = match children.next_if(|child| child.kind() == OperandKind::Offset) {
-            Some(by) => short::literal(self.tree.source(), by.span())
+            Some(by) => short::literal(self.source, by.span())
                 .or_else(|| offset(by))
                 .map_or(Value::Unknown, Value::Integer),
             None => Value::Integer(0),

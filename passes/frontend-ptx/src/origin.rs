@@ -15,7 +15,7 @@ use ptxcheck_ir::limits::{MAX_INITIAL_BYTES, MAX_INLINE_DEPTH};
 use ptxcheck_ir::places::Frame;
 use ptxcheck_ir::{DebugId, Ends, Origin, SymbolId};
 
-/// The syntax tree of a module. A [`DebugId`] is the index of a `.loc` among the tree's statements.
+/// The syntax tree of a module. A [`DebugId`] is the offset of a `.loc` in the text.
 pub struct PtxOrigin<'t> {
     tree: &'t Tree<'t>,
     lines: OnceLock<LineCounts>,
@@ -29,6 +29,11 @@ pub struct PtxOrigin<'t> {
     parameters: OnceLock<ParameterNames>,
     /// The comments that inline assembly begins and ends at, in the order of the text: offset, and whether it begins.
     assembly: OnceLock<Vec<(u32, bool)>>,
+}
+
+/// The id of a `.loc`.
+pub(crate) const fn debug_id(location: &Statement) -> DebugId {
+    DebugId::new(location.span().start as usize)
 }
 
 /// File, line and column.
@@ -301,7 +306,7 @@ impl Origin for PtxOrigin<'_> {
     fn ends(&self) -> Option<Ends> {
         Some(Ends {
             span: u32::try_from(self.tree.source().len()).ok()?,
-            debug: u32::try_from(self.tree.statements().len()).ok()?,
+            debug: u32::try_from(self.tree.source().len()).ok()?,
         })
     }
 
@@ -311,7 +316,9 @@ impl Origin for PtxOrigin<'_> {
     }
 
     fn frames(&self, debug: DebugId) -> Vec<Frame> {
-        let Some(statement) = self.tree.statements().get(debug.index()) else {
+        let statements = self.tree.statements();
+        let place = statements.partition_point(|one| (one.span().start as usize) < debug.index());
+        let Some(statement) = statements.get(place) else {
             return Vec::new();
         };
         let Some(location) = self.location(statement) else {

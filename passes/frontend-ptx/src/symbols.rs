@@ -66,14 +66,14 @@ fn layout(variable: &ast::Variable) -> (Option<u64>, u32) {
 }
 
 impl<'s> Symbols<'s> {
-    pub(super) fn of(tree: &'s Tree<'s>) -> Self {
+    pub(super) fn of(tree: &Tree<'s>) -> Self {
         let mut symbols = Self::declared(tree);
         symbols.resolve_initializers(tree);
         symbols
     }
 
     /// The same without what initialisers refer to.
-    pub(super) fn declared(tree: &'s Tree<'s>) -> Self {
+    pub(super) fn declared(tree: &Tree<'s>) -> Self {
         let mut symbols = Self {
             all: Vec::with_capacity(tree.functions().len() + 16),
             functions: Vec::with_capacity(tree.functions().len()),
@@ -109,7 +109,7 @@ impl<'s> Symbols<'s> {
         self.of_variable.get(place).copied().flatten()
     }
 
-    fn declare_function(&mut self, tree: &'s Tree<'s>, place: usize, syntax: &ast::Function) {
+    fn declare_function(&mut self, tree: &Tree<'s>, place: usize, syntax: &ast::Function) {
         let name = syntax.name.of(tree.source());
         let known = self
             .by_name
@@ -133,7 +133,7 @@ impl<'s> Symbols<'s> {
         }
     }
 
-    fn new_function(&mut self, tree: &'s Tree<'s>, syntax: &ast::Function) -> FunctionId {
+    fn new_function(&mut self, tree: &Tree<'s>, syntax: &ast::Function) -> FunctionId {
         let id = FunctionId::new(self.functions.len());
         let symbol = SymbolId::new(self.all.len());
         let name = syntax.name.of(tree.source());
@@ -161,7 +161,7 @@ impl<'s> Symbols<'s> {
     }
 
     /// Variables in memory, of the module and of its functions. Parameters and registers are the functions' own.
-    fn declare_variables(&mut self, tree: &'s Tree<'s>) {
+    fn declare_variables(&mut self, tree: &Tree<'s>) {
         let mut next = 0;
         for (place, variable) in tree.variables().iter().enumerate() {
             while self
@@ -188,7 +188,7 @@ impl<'s> Symbols<'s> {
 
     fn declare_variable(
         &mut self,
-        tree: &'s Tree<'s>,
+        tree: &Tree<'s>,
         variable: &ast::Variable,
         name: &'s [u8],
         owner: Option<FunctionId>,
@@ -241,7 +241,7 @@ impl<'s> Symbols<'s> {
     }
 
     /// `.alias b, a`: b is defined, as another name of a.
-    fn resolve_aliases(&mut self, tree: &'s Tree<'s>) {
+    fn resolve_aliases(&mut self, tree: &Tree<'s>) {
         let aliases = tree.statements().iter().filter(|statement| {
             statement.kind() == StatementKind::Directive && tree.name(statement) == b".alias"
         });
@@ -271,7 +271,7 @@ impl<'s> Symbols<'s> {
     }
 
     /// A variable of a function may be named outside of it: clang initialises constants with addresses of shared variables.
-    fn resolve_initializers(&mut self, tree: &'s Tree<'s>) {
+    fn resolve_initializers(&mut self, tree: &Tree<'s>) {
         let mut of_functions: Option<NameMap<&'s [u8], SymbolId>> = None;
         for (place, variable) in tree.variables().iter().enumerate() {
             let (false, Some(id)) = (variable.initializer.is_empty(), self.of_variable(place)) else {
@@ -302,7 +302,7 @@ fn defined_linkage(linkage: ast::Linkage) -> Linkage {
     }
 }
 
-fn function_of<'s>(tree: &'s Tree<'s>, syntax: &ast::Function, symbol: SymbolId) -> Function<'s> {
+fn function_of<'s>(tree: &Tree<'s>, syntax: &ast::Function, symbol: SymbolId) -> Function<'s> {
     let parameters = |indices: ast::Indices| {
         tree.variables()[indices.range()]
             .iter()
@@ -355,7 +355,7 @@ fn function_of<'s>(tree: &'s Tree<'s>, syntax: &ast::Function, symbol: SymbolId)
     }
 }
 
-fn parameter<'s>(tree: &'s Tree<'s>, variable: &ast::Variable) -> Parameter<'s> {
+fn parameter<'s>(tree: &Tree<'s>, variable: &ast::Variable) -> Parameter<'s> {
     let (size, align) = layout(variable);
     Parameter {
         name: name_of(variable.name.of(tree.source())),
