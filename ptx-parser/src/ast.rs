@@ -375,6 +375,9 @@ pub struct Function {
     pub directives: Indices,
     /// The statements between the braces, as places in [`Tree::statements`]: [`Tree::body`] gives the statements.
     pub body: Indices,
+    /// The part of the body that was not read, from behind [`Self::body`] to the closing brace; empty where all of it was. See
+    /// [`parse_heads`](crate::parse_heads).
+    pub unread: Span,
     /// True if it has braces: a definition, not a declaration.
     pub has_body: bool,
 }

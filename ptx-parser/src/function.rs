@@ -119,7 +119,7 @@ impl<'s> Parser<'s> {
         Ok((end, ()))
     }
 
-    fn empty_function(&self, input: &'s [u8], kind: FunctionKind, linkage: Linkage) -> Function {
+    pub(crate) fn empty_function(&self, input: &'s [u8], kind: FunctionKind, linkage: Linkage) -> Function {
         let here = self.span(input, input);
         let none = Indices {
             start: self.tree.variables.len() as u32,
@@ -136,6 +136,7 @@ impl<'s> Parser<'s> {
             params: none,
             directives: Indices::default(),
             body: Indices::default(),
+            unread: Span::default(),
             has_body: false,
         }
     }

@@ -46,8 +46,10 @@ pub mod error;
 pub mod limits;
 pub mod operand;
 pub mod printer;
+pub mod scan;
 pub mod span;
 
+mod body_reader;
 mod bytes;
 mod comparison;
 mod declaration;
@@ -65,9 +67,10 @@ mod tree;
 mod visitor;
 
 pub use ast::Tree;
+pub use body_reader::BodyReader;
 pub use error::{Cause, LocatedError, SyntaxError};
 pub use initializer::{Address, Element, Elements};
-pub use module::{parse, parse_declarations};
+pub use module::{parse, parse_declarations, parse_heads};
 pub use operand::{OperandRef, Operands};
 pub use pieces::{Piece, parse_in_pieces};
 pub use span::{LineIndex, Position, Span};

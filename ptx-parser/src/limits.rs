@@ -21,6 +21,9 @@ pub const MAX_OPCODE_BYTES: usize = u16::MAX as usize;
 /// Most syntax errors kept for one source. Further ones are counted, not kept.
 pub const MAX_ERRORS: usize = 100;
 
+/// Bytes of a body that are searched for a `.loc` where the rest of the body is left to others.
+pub const MAX_HEAD_BYTES: usize = 4 << 10;
+
 /// Braces that are examined to cut a module into pieces, for each cut.
 pub const MAX_CUT_TRIES: usize = 1_024;
 

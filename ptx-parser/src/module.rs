@@ -2,13 +2,13 @@
 
 use memchr::{memchr, memchr3, memmem};
 
-use crate::ast::{Statement, Tag, Tree};
+use crate::ast::{FunctionKind, Linkage, Statement, Tag, Tree};
 use crate::error::{Cause, SyntaxError};
 use crate::lexer::{
     Ahead, BLANK, Expected, NAME_START, Parsed, class, closing_brace, comment_len, comments, expected,
     first_class, over_limit, run, token_len, trivia,
 };
-use crate::limits::{MAX_BLOCK_DEPTH, MAX_ERRORS, MAX_SOURCE_BYTES};
+use crate::limits::{MAX_BLOCK_DEPTH, MAX_ERRORS, MAX_HEAD_BYTES, MAX_SOURCE_BYTES};
 use crate::span::Span;
 
 /// Reads a module of any PTX ISA version. `source` may begin with a byte order mark and end with NUL bytes, with which
@@ -62,10 +62,34 @@ pub fn parse_declarations(source: &[u8]) -> Result<Tree<'_>, SyntaxError> {
     read(source, Depth::Declarations)
 }
 
+/// Reads a module like [`parse`], but of each body only the directives that it begins with, as compilers declare registers and variables there,
+/// and its first `.loc` if that comes soon. [`BodyReader`](crate::BodyReader) reads the rest, which [`Function::unread`](crate::ast::Function::unread) names.
+///
+/// ```
+/// use ptxcheck_ptx_parser::parse_heads;
+///
+/// let source = b".entry k()\n{\n  .reg .b32 %r<2>;\n  mov.u32 %r1, 1;\n  ret;\n}\n";
+/// let tree = parse_heads(source)?;
+/// let [kernel] = tree.functions() else { panic!() };
+/// assert_eq!(tree.variables().len(), 1);
+/// assert_eq!(tree.text(kernel.unread).trim_ascii(), b"mov.u32 %r1, 1;\n  ret;");
+/// # Ok::<(), ptxcheck_ptx_parser::SyntaxError>(())
+/// ```
+///
+/// # Errors
+///
+/// As [`parse`].
+pub fn parse_heads(source: &[u8]) -> Result<Tree<'_>, SyntaxError> {
+    read(source, Depth::Heads)
+}
+
 /// The part of a module that is read.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Depth {
     Everything,
+    /// All but the code of functions.
+    Heads,
+    /// All but what stands in braces.
     Declarations,
 }
 
@@ -113,7 +137,7 @@ impl<'s> Parser<'s> {
     pub(crate) fn new(source: &'s [u8], estimated: &[u8], end: usize, depth: Depth) -> Self {
         let (statements, operands) = match depth {
             Depth::Everything => capacities(estimated),
-            Depth::Declarations => (0, 0),
+            Depth::Heads | Depth::Declarations => (0, 0),
         };
         let mut tree = Tree::empty(source);
         tree.statements.reserve(statements);
@@ -138,6 +162,35 @@ impl<'s> Parser<'s> {
         }
     }
 
+    /// Opens a function of no text at the end of the text, which statements are read in.
+    pub(crate) fn open_function_without_text(&mut self) {
+        let function = self.empty_function(&[], FunctionKind::Func, Linkage::Local);
+        self.push_spanning(Tag::Function, 0, &[], &[]);
+        self.tree.functions.push(function);
+        self.function = Some(0);
+    }
+
+    /// True if it is still open, and nothing was malformed in it.
+    pub(crate) fn is_in_function_without_text(&self) -> bool {
+        self.function == Some(0) && self.blocks.is_empty() && self.tree.errors.is_empty()
+    }
+
+    /// Forgets all but that function.
+    pub(crate) fn keep_function_without_text(&mut self) {
+        let tree = &mut self.tree;
+        self.function = Some(0);
+        self.blocks.clear();
+        tree.statements.truncate(1);
+        tree.functions.truncate(1);
+        tree.operands.clear();
+        tree.variables.clear();
+        tree.locations.clear();
+        tree.inlined.clear();
+        tree.files.clear();
+        tree.sections.clear();
+        tree.errors.clear();
+    }
+
     /// The offset of `rest`, which reaches to the end of the text.
     #[inline(always)]
     pub(crate) fn offset(&self, rest: &[u8]) -> u32 {
@@ -160,7 +213,7 @@ impl<'s> Parser<'s> {
             let Some(&first) = rest.first() else { break };
             let (operands, variables) = (self.tree.operands.len(), self.tree.variables.len());
             match self.statement(rest, first) {
-                Ok((after, ())) if self.function.is_some() && self.depth == Depth::Declarations => {
+                Ok((after, ())) if self.function.is_some() && self.depth != Depth::Everything => {
                     rest = self.pass_over_body(after);
                 }
                 Ok((after, ())) => rest = after,
@@ -184,7 +237,7 @@ impl<'s> Parser<'s> {
     }
 
     #[inline(always)]
-    fn statement(&mut self, input: &'s [u8], first: u8) -> Parsed<'s, ()> {
+    pub(crate) fn statement(&mut self, input: &'s [u8], first: u8) -> Parsed<'s, ()> {
         let in_function = self.function.is_some();
         if in_function && class(first) & NAME_START != 0 {
             return self.label_or_instruction(input);
@@ -207,9 +260,12 @@ impl<'s> Parser<'s> {
     /// Skips the content of the braces opened right before `inner`: returns the content and the text after the closing brace. If nothing
     /// closes them, the rest of the module is read like any other, so that errors come out the same.
     pub(crate) fn pass_over(&mut self, inner: &'s [u8]) -> Option<(&'s [u8], &'s [u8])> {
-        if self.depth == Depth::Everything {
-            return None;
-        }
+        (self.depth == Depth::Declarations)
+            .then(|| self.content(inner))
+            .flatten()
+    }
+
+    fn content(&mut self, inner: &'s [u8]) -> Option<(&'s [u8], &'s [u8])> {
         let Some(end) = closing_brace(inner, &mut self.ahead) else {
             self.depth = Depth::Everything;
             return None;
@@ -218,14 +274,59 @@ impl<'s> Parser<'s> {
     }
 
     fn pass_over_body(&mut self, body: &'s [u8]) -> &'s [u8] {
-        let Some((inner, rest)) = self.pass_over(body) else {
+        let first = self.tree.statements.len();
+        let body = match self.depth {
+            Depth::Heads => self.head_of_body(body),
+            _ => body,
+        };
+        if self.depth == Depth::Everything {
+            return body;
+        }
+        let Some((inner, rest)) = self.content(body) else {
             return body;
         };
-        if let Some(at) = first_location(inner) {
+        let unread = self.span(body, &body[inner.len()..]);
+        if let Some(function) = self.tree.functions.last_mut() {
+            function.unread = unread;
+        }
+        let searched = match self.depth {
+            Depth::Heads => &inner[..inner.len().min(MAX_HEAD_BYTES)],
+            _ => inner,
+        };
+        let mut head = self.tree.statements[first..].iter();
+        if head.all(|statement| statement.tag != Tag::Location)
+            && let Some(at) = first_location(searched)
+        {
             // Text that only looks like one is left out of the tree.
             let _ = self.directive_statement(&body[at..]);
         }
         self.close_block(&body[inner.len()..], rest);
+        rest
+    }
+
+    /// Reads the directives that a body begins with. Returns the text behind them.
+    fn head_of_body(&mut self, body: &'s [u8]) -> &'s [u8] {
+        let mut rest = trivia(body);
+        while rest.first() == Some(&b'.') {
+            let (function, functions) = (self.function, self.tree.functions.len());
+            let (operands, variables) = (self.tree.operands.len(), self.tree.variables.len());
+            match self.directive_statement(rest) {
+                Ok((after, ())) if (self.function, self.tree.functions.len()) == (function, functions) => {
+                    rest = trivia(after);
+                }
+                // The rest of the module is read like any other, so that errors come out the same.
+                Ok((after, ())) => {
+                    self.depth = Depth::Everything;
+                    return after;
+                }
+                Err(_) => {
+                    self.tree.operands.truncate(operands);
+                    self.tree.variables.truncate(variables);
+                    self.depth = Depth::Everything;
+                    return rest;
+                }
+            }
+        }
         rest
     }
 

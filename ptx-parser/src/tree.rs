@@ -77,6 +77,12 @@ impl<'s> Tree<'s> {
         &self.statements
     }
 
+    /// True if the code of all functions has been read.
+    #[must_use]
+    pub fn has_all_code(&self) -> bool {
+        self.functions.iter().all(|function| function.unread.is_empty())
+    }
+
     /// All declared variables, registers, parameters and results, in source order. A declaration with several declarators
     /// gives one for each.
     #[inline]

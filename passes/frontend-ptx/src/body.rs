@@ -9,7 +9,7 @@ use ptxcheck_ptx_parser::operand::{OperandRef, Operands};
 
 use super::asynchronous::{async_op, operands};
 use super::calls::Slot;
-use super::labels::LabelNames;
+use super::labels::{LabelNames, LabelsAhead};
 use super::malformed::Malformed;
 use super::matrices::matrix_rows;
 use super::opcode::{Decoded, Listed, Shape};
@@ -37,6 +37,8 @@ struct Label {
 pub(super) enum Edge {
     Label(u32),
     Next,
+    /// The label that the text names so, by its number among those of [`LabelsAhead`].
+    Ahead(u32),
     /// The block that stands for all jumps through this table but the first.
     Hub(u32),
 }
@@ -65,6 +67,9 @@ pub(super) struct Lowering<'a, 's> {
     pub(super) is_whole: bool,
     opcodes: &'a mut Opcodes<'s>,
     labels: Vec<Label>,
+    /// The labels that branches name, where they have not been collected before.
+    ahead: Option<LabelsAhead<'s>>,
+    needs_whole_tree: bool,
     /// Labels that have been passed.
     labels_passed: usize,
     label_names: LabelNames<'s>,
@@ -77,12 +82,19 @@ pub(super) struct Lowering<'a, 's> {
     /// The labels of tables with a block of their own.
     hubs: Vec<u32>,
     debug: DebugId,
+    /// The first debug location.
+    declared: DebugId,
     block_start: usize,
     block_span: Option<Span>,
 }
 
-/// A body, its first debug location, and its syntax errors.
-pub(super) type Lowered<'s> = (Body<'s>, DebugId, Malformed);
+/// What a function has become.
+pub(super) struct Lowered<'s> {
+    pub(super) body: Body<'s>,
+    /// Its first debug location.
+    pub(super) declared: DebugId,
+    pub(super) malformed: Malformed,
+}
 
 impl<'a, 's> Lowering<'a, 's> {
     /// For a function of so many bytes, of which the parser could read all or not.
@@ -105,6 +117,8 @@ impl<'a, 's> Lowering<'a, 's> {
             is_whole,
             opcodes,
             labels: Vec::new(),
+            ahead: None,
+            needs_whole_tree: false,
             labels_passed: 0,
             label_names: LabelNames::default(),
             open_scopes: vec![0],
@@ -113,6 +127,7 @@ impl<'a, 's> Lowering<'a, 's> {
             tables: FxHashMap::default(),
             hubs: Vec::new(),
             debug: DebugId::NONE,
+            declared: DebugId::NONE,
             block_start: 0,
             block_span: None,
         }
@@ -120,23 +135,33 @@ impl<'a, 's> Lowering<'a, 's> {
 
     pub(super) fn lower(mut self, tree: &Tree<'s>, function: &ast::Function) -> Lowered<'s> {
         self.collect_labels(tree, function.body);
-        self.body.instructions.reserve(function.body.len());
-        self.body.values.reserve(function.body.len() * 3);
-        self.scopes.open();
-        self.bind_parameters(tree, function);
-        let mut declared = DebugId::NONE;
+        self.begin(tree, function, function.body.len());
         for statement in tree.body(function) {
             self.statement(tree, statement);
-            if declared == DebugId::NONE {
-                declared = self.debug;
-            }
         }
-        self.finish_last_block(function.span.end);
+        self.finish(function.span.end)
+    }
+
+    /// Begins a body of about so many statements.
+    pub(super) fn begin(&mut self, tree: &Tree<'s>, function: &ast::Function, statements: usize) {
+        self.body.instructions.reserve(statements);
+        self.body.values.reserve(statements * 3);
+        self.scopes.open();
+        self.bind_parameters(tree, function);
+    }
+
+    /// Ends the body, whose text ends at an offset.
+    pub(super) fn finish(mut self, end: u32) -> Lowered<'s> {
+        self.finish_last_block(end);
         let count = self.body.blocks.len();
         self.add_hubs();
         self.resolve_edges(count);
         self.body.registers = self.registers.all;
-        (self.body, declared, self.malformed)
+        Lowered {
+            body: self.body,
+            declared: self.declared,
+            malformed: self.malformed,
+        }
     }
 
     /// Labels may be used before they stand: one pass finds them, with the scope each belongs to.
@@ -200,23 +225,32 @@ impl<'a, 's> Lowering<'a, 's> {
         }
     }
 
-    fn statement(&mut self, tree: &Tree<'s>, statement: &Statement) {
+    pub(super) fn statement(&mut self, tree: &Tree<'s>, statement: &Statement) {
         match statement.kind() {
             StatementKind::Instruction => self.instruction(tree, statement),
-            StatementKind::Label => self.label(statement),
+            StatementKind::Label => self.label(statement.span()),
             StatementKind::Declaration => self.declaration(tree, statement),
-            StatementKind::BlockOpen => {
-                self.scopes.open();
-                self.open_scopes.push(self.next_scope);
-                self.next_scope += 1;
+            StatementKind::BlockOpen => self.open_scope(),
+            StatementKind::BlockClose if self.open_scopes.len() > 1 => self.close_scope(),
+            StatementKind::Location => {
+                self.debug = debug_id(statement);
+                if self.declared == DebugId::NONE {
+                    self.declared = self.debug;
+                }
             }
-            StatementKind::BlockClose if self.open_scopes.len() > 1 => {
-                self.scopes.close();
-                self.open_scopes.pop();
-            }
-            StatementKind::Location => self.debug = debug_id(statement),
             _ => {}
         }
+    }
+
+    pub(super) fn open_scope(&mut self) {
+        self.scopes.open();
+        self.open_scopes.push(self.next_scope);
+        self.next_scope += 1;
+    }
+
+    pub(super) fn close_scope(&mut self) {
+        self.scopes.close();
+        self.open_scopes.pop();
     }
 
     fn declaration(&mut self, tree: &Tree<'s>, statement: &Statement) {
@@ -241,16 +275,53 @@ impl<'a, 's> Lowering<'a, 's> {
         }
     }
 
-    fn label(&mut self, statement: &Statement) {
+    fn label(&mut self, span: Span) {
         if self.body.instructions.len() > self.block_start {
             self.end_block([Edge::Next]);
         }
-        self.block_span.get_or_insert(statement.span());
+        self.block_span.get_or_insert(span);
         // They come in the order in which they were collected.
         if let Some(label) = self.labels.get_mut(self.labels_passed) {
             label.block = Some(BlockId::new(self.body.blocks.len()));
         }
         self.labels_passed += 1;
+    }
+
+    /// Has labels found where all of the body has been read.
+    pub(super) fn expect_labels_ahead(&mut self) {
+        self.ahead = Some(LabelsAhead::default());
+    }
+
+    /// A label of this name and place, where labels have not been collected.
+    pub(super) fn label_ahead(&mut self, name: Span, span: Span) {
+        if let Some(ahead) = &mut self.ahead {
+            ahead.declare(&self.open_scopes, name.of(self.source));
+        }
+        self.labels.push(Label {
+            block: None,
+            next: usize::MAX,
+        });
+        self.label(span);
+    }
+
+    /// A branch to a label, where labels have not been collected.
+    pub(super) fn branch_ahead(&mut self, op: Op, guard: Option<Guard>, span: Span, label: Span) {
+        let name = label.of(self.source);
+        let ahead = self.ahead.get_or_insert_default();
+        let label = ahead.name(&self.open_scopes, name);
+        self.emit(op, guard, span, &[], &[]);
+        self.end_branch(guard, std::iter::once(Edge::Ahead(label)));
+    }
+
+    /// Finds the labels that branches have named; `None` if one is not there.
+    pub(super) fn resolve_labels_ahead(&mut self) -> Option<()> {
+        let labels = self.ahead.take()?.resolve()?;
+        for edge in &mut self.edges {
+            if let Edge::Ahead(name) = *edge {
+                *edge = Edge::Label(labels[name as usize]);
+            }
+        }
+        Some(())
     }
 
     fn find_label(&self, name: &[u8]) -> Option<u32> {
@@ -292,8 +363,25 @@ impl<'a, 's> Lowering<'a, 's> {
             .add(op, guard, (start, results), SourcePlace { debug, span })
     }
 
+    /// The operation of an opcode, and the fewest operands that it takes.
+    #[inline(always)]
+    pub(super) fn decode(&mut self, opcode: Span) -> (Decoded, u8) {
+        self.opcodes.decode(self.source, opcode)
+    }
+
+    /// The same for the opcode that a text begins with, and its length; `None` for one that has not been decoded lately.
+    #[inline(always)]
+    pub(super) fn known_opcode(&self, text: &[u8]) -> Option<((Decoded, u8), usize)> {
+        self.opcodes.known(text)
+    }
+
+    /// True if something was read that only a whole tree can tell the meaning of.
+    pub(super) const fn needs_whole_tree(&self) -> bool {
+        self.needs_whole_tree
+    }
+
     fn instruction(&mut self, tree: &Tree<'s>, statement: &Statement) {
-        let decoded = self.opcodes.decode(self.source, statement.name());
+        let decoded = self.decode(statement.name());
         let (Decoded { op, shape, listed }, least) = decoded;
         let first = self.body.instructions.len();
         let span = statement.span();
@@ -359,6 +447,9 @@ impl<'a, 's> Lowering<'a, 's> {
 
     fn branch(&mut self, op: Op, guard: Option<Guard>, span: Span, mut operands: Operands<'_>) {
         let target = operands.next();
+        if let (Some(target), true) = (&target, self.ahead.is_some()) {
+            return self.branch_ahead(op, guard, span, target.span());
+        }
         let label = target.as_ref().and_then(|label| self.find_label(label.text()));
         let Some(label) = label else {
             self.unresolved(target.map_or(span, OperandRef::span), "a label of this function");
@@ -378,6 +469,7 @@ impl<'a, 's> Lowering<'a, 's> {
         span: Span,
         mut operands: Operands<'_>,
     ) {
+        self.needs_whole_tree |= self.ahead.is_some();
         let index = operands
             .next()
             .map_or(Value::Unknown, |operand| self.value(&operand));
@@ -448,7 +540,7 @@ impl<'a, 's> Lowering<'a, 's> {
         self.end_block(targets.chain(next));
     }
 
-    fn end_block(&mut self, edges: impl IntoIterator<Item = Edge>) {
+    pub(super) fn end_block(&mut self, edges: impl IntoIterator<Item = Edge>) {
         let end = self.body.instructions.len();
         let span = self
             .block_span
@@ -492,7 +584,7 @@ impl<'a, 's> Lowering<'a, 's> {
                 let target = match *edge {
                     Edge::Label(label) => self.labels[label as usize].block,
                     Edge::Next => Some(BlockId::new(number + 1)),
-                    Edge::Hub(_) => None,
+                    Edge::Ahead(_) | Edge::Hub(_) => None,
                 };
                 let hub = match *edge {
                     Edge::Hub(hub) => Some(BlockId::new(count + hub as usize)),
@@ -506,7 +598,7 @@ impl<'a, 's> Lowering<'a, 's> {
     }
 
     /// Notes a name that nothing declares.
-    pub(super) fn undeclared(&mut self, name: Span) {
+    fn undeclared(&mut self, name: Span) {
         let text = std::str::from_utf8(name.of(self.source)).unwrap_or_default();
         let instruction = InstructionId::new(self.body.instructions.len());
         let room = self.body.undeclared.len() < MAX_UNDECLARED;
@@ -518,8 +610,12 @@ impl<'a, 's> Lowering<'a, 's> {
         }
     }
 
-    /// True if a name is a label in scope: labels are not values, but they are declared.
-    pub(super) fn is_label(&self, name: &[u8]) -> bool {
-        self.find_label(name).is_some()
+    /// Notes a name that is no value, and that nothing declares unless it is a label.
+    pub(super) fn label_or_undeclared(&mut self, name: Span, text: &[u8]) {
+        if self.ahead.is_some() {
+            self.needs_whole_tree = true;
+        } else if self.find_label(text).is_none() {
+            self.undeclared(name);
+        }
     }
 }

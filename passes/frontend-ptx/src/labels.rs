@@ -1,6 +1,7 @@
 //! The labels of a body by their names.
 
 use ptxcheck_common::maps::NameMap;
+use rustc_hash::FxHashMap;
 
 use super::scope::numbered;
 use crate::limits::LABEL_NUMBERS;
@@ -57,6 +58,54 @@ impl<'s> LabelNames<'s> {
     }
 }
 
+/// The labels of a body that is read once: a branch may name one that stands after it, in its scope or in one around it.
+#[derive(Default)]
+pub(super) struct LabelsAhead<'s> {
+    /// The labels so far, each with the scope that declares it.
+    declared: Vec<(u32, &'s [u8])>,
+    /// What branches name, each with the scope that the branch is in.
+    named: Vec<(u32, &'s [u8])>,
+    /// The scopes in which others than the outermost are, with that around each.
+    outer: FxHashMap<u32, u32>,
+}
+
+impl<'s> LabelsAhead<'s> {
+    /// Adds a label of the innermost of the open scopes.
+    pub(super) fn declare(&mut self, open_scopes: &[u32], name: &'s [u8]) {
+        self.declared.push((innermost(open_scopes), name));
+    }
+
+    /// The number of a name that a branch gives.
+    pub(super) fn name(&mut self, open_scopes: &[u32], name: &'s [u8]) -> u32 {
+        for scopes in open_scopes.windows(2).rev() {
+            if self.outer.insert(scopes[1], scopes[0]).is_some() {
+                break;
+            }
+        }
+        self.named.push((innermost(open_scopes), name));
+        self.named.len() as u32 - 1
+    }
+
+    /// The labels that the names stand for; `None` if one stands for none.
+    pub(super) fn resolve(self) -> Option<Vec<u32>> {
+        let names = LabelNames::new(self.declared);
+        let mut open_scopes = Vec::new();
+        let labels = self.named.iter().map(|&(scope, name)| {
+            open_scopes.clear();
+            let around = std::iter::successors(Some(scope), |scope| self.outer.get(scope).copied());
+            open_scopes.extend(around);
+            open_scopes.reverse();
+            names.find(&open_scopes, name)
+        });
+        labels.collect()
+    }
+}
+
+/// The innermost of the open scopes.
+fn innermost(open_scopes: &[u32]) -> u32 {
+    open_scopes.last().copied().unwrap_or(0)
+}
+
 /// The number that a name ends in.
 fn number_at_end(name: &[u8]) -> Option<usize> {
     numbered(name).next().map(|(_, number)| number as usize)
@@ -64,7 +113,7 @@ fn number_at_end(name: &[u8]) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::LabelNames;
+    use super::{LabelNames, LabelsAhead};
 
     /// Labels with distinct numbers are found like others.
     #[test]
@@ -97,6 +146,28 @@ mod tests {
             }
         }
         assert_eq!(LabelNames::new(Vec::new()).find(&[0], b"L1"), None);
+    }
+
+    /// A branch leads to the innermost label of its name, also one that stands after it.
+    #[test]
+    fn labels_ahead_are_those_of_the_scopes_around_the_branch() {
+        let mut labels = LabelsAhead::default();
+        let of_inner = labels.name(&[0, 1], b"L");
+        let of_outer = labels.name(&[0, 1], b"M");
+        labels.declare(&[0, 1], b"L");
+        labels.declare(&[0], b"L");
+        let outside = labels.name(&[0], b"L");
+        labels.declare(&[0], b"M");
+        let found = labels.resolve().unwrap();
+        assert_eq!(
+            [of_inner, of_outer, outside].map(|name| found[name as usize]),
+            [0, 2, 1]
+        );
+
+        let mut labels = LabelsAhead::default();
+        labels.declare(&[0, 1, 2], b"L");
+        labels.name(&[0, 3], b"L");
+        assert_eq!(labels.resolve(), None);
     }
 
     /// A large number takes up no memory.

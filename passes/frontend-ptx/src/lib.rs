@@ -8,6 +8,7 @@
 //! | `parse.rs` | parses large texts on several threads |
 //! | `symbols.rs`, `tables.rs`, `weak.rs` | what a module declares |
 //! | `body.rs` | walks the statements of a function |
+//! | `direct.rs` | reads a function from its text, without a tree |
 //! | `operands.rs`, `calls.rs` | turn operands into values |
 //! | `scope.rs`, `short.rs` | know the names |
 //! | `opcode.rs`, `opcodes.rs`, `modifiers.rs`, `asynchronous.rs`, `matrices.rs` | what the opcodes do |
@@ -37,6 +38,7 @@
 mod asynchronous;
 mod body;
 mod calls;
+mod direct;
 mod facts;
 mod head;
 mod inlined;
@@ -63,7 +65,7 @@ mod weak;
 pub use facts::{digest_kernels, facts};
 pub use legal::illegal;
 pub use matrices::matrix_rows;
-pub use module::{declarations, lower, lower_until};
+pub use module::{Code, declarations, lower, lower_until, read};
 pub use opcode::{opcodes, operation};
 pub use operands::special;
 pub use origin::PtxOrigin;

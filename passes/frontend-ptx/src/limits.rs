@@ -19,5 +19,17 @@ pub(crate) const SHORT_BODY_BYTES: usize = 256;
 /// Bytes of a text from which on it is parsed in pieces.
 pub(crate) const PARALLEL_BYTES: usize = 4 << 20;
 
+/// Longest opcode, in bytes, of an instruction that is lowered without a tree.
+pub(crate) const MAX_SIMPLE_OPCODE_BYTES: u32 = 1 << 10;
+
+/// Most digits of an address's offset in such an instruction: of as many, the value fits 64 bits.
+pub(crate) const MAX_OFFSET_DIGITS: usize = 18;
+
+/// Bytes of code from which on functions are read in parallel.
+pub(crate) const PARALLEL_CODE_BYTES: usize = 768 << 10;
+
+/// Bytes of an average statement, blanks among them.
+pub(crate) const BYTES_OF_STATEMENT: usize = 32;
+
 /// Numbers at the ends of labels for which a body's table has a place, for each of its labels. With a greater one, labels are found by name.
 pub(crate) const LABEL_NUMBERS: usize = 16;

@@ -35,6 +35,11 @@ pub(super) struct Malformed {
 }
 
 impl Malformed {
+    pub(super) const NONE: Self = Self {
+        errors: Vec::new(),
+        left_out: 0,
+    };
+
     pub(super) fn is_empty(&self) -> bool {
         self.errors.is_empty() && self.left_out == 0
     }
@@ -87,10 +92,9 @@ impl<'s> Lowering<'_, 's> {
     pub(super) fn guard(&mut self, tree: &Tree<'s>, statement: &Statement) -> Option<Guard> {
         let negated = statement.guard_is_negated()?;
         let name = tree.operand(statement.index()).map(OperandRef::span);
-        let known = name.and_then(|name| self.scopes.known(self.source, name, &self.registers));
-        let register = match known {
-            Some(register) if self.registers.all.bits(register) == 1 => register,
-            _ => self.other_guard(statement.span(), name?),
+        let register = match name.and_then(|name| self.known_predicate(name)) {
+            Some(register) => register,
+            None => self.other_guard(statement.span(), name?),
         };
         Some(Guard { register, negated })
     }

@@ -1,14 +1,17 @@
 //! Trees to modules of the device IR.
 
 use ptxcheck_ptx_parser::ast::{StatementKind, Tree};
+use ptxcheck_ptx_parser::{BodyReader, SyntaxError, parse_heads};
 use rayon::prelude::*;
 
-use super::body::Lowering;
+use super::body::{Lowered, Lowering};
 use super::malformed::Malformed;
 use super::opcodes::Opcodes;
 use super::origin::{PtxOrigin, debug_id};
+use super::parse::parse;
 use super::symbols::Symbols;
-use super::{head, tables};
+use super::{direct, head, tables};
+use crate::limits::{BYTES_OF_STATEMENT, PARALLEL_CODE_BYTES};
 use ptxcheck_common::deadline::Deadline;
 use ptxcheck_common::limits::PARALLEL_STATEMENTS;
 use ptxcheck_ir::{Body, DebugId, FunctionId, IsaVersion, Module, Producer, Space, Target, settle};
@@ -27,6 +30,82 @@ pub fn declarations<'t>(tree: &'t Tree<'t>, origin: &'t PtxOrigin<'t>) -> Module
     module(tree, symbols, origin, head::malformed(tree))
 }
 
+/// A module that has been read for its device IR: its tree, and what else [`Code::module`] needs of it.
+///
+/// Where it can, it reads the code of functions without a tree, in one pass. The tree then has the rest of the module, and no errors: a module
+/// with anything malformed is read as a whole tree.
+///
+/// ```
+/// use ptxcheck_common::deadline::Deadline;
+/// use ptxcheck_frontend_ptx::{PtxOrigin, read};
+///
+/// let text = b".version 8.8\n.target sm_90\n.visible .entry k()\n{\n\tbar.warp.sync -1;\n\tret;\n}\n";
+/// let (tree, code) = read(text, Deadline::NEVER)?;
+/// let origin = PtxOrigin::new(&tree);
+/// let module = code.module(&tree, &origin, Deadline::NEVER);
+/// assert_eq!(module.bodies().next().expect("a body").2.instructions.len(), 2);
+/// # Ok::<(), ptxcheck_ptx_parser::SyntaxError>(())
+/// ```
+///
+/// # Errors
+///
+/// As [`ptxcheck_ptx_parser::parse`].
+pub fn read<'s>(source: &'s [u8], deadline: &Deadline) -> Result<(Tree<'s>, Code<'s>), SyntaxError> {
+    let heads = parse_heads(source)?;
+    if heads.errors().is_empty()
+        && let Some(code) = Code::of_heads(&heads, deadline)
+    {
+        return Ok((heads, code));
+    }
+    drop(heads);
+    Ok((parse(source)?, Code { lowered: None }))
+}
+
+/// The code of a module that [`read`] has read.
+pub struct Code<'s> {
+    /// The symbols of the module and the bodies of its definitions; `None` where the tree has the code.
+    lowered: Option<(Symbols<'s>, Vec<Lowered<'s>>)>,
+}
+
+impl<'s> Code<'s> {
+    /// Reads the code of a module whose tree has the rest; `None` where only a whole tree can tell what some of it means.
+    fn of_heads(heads: &Tree<'s>, deadline: &Deadline) -> Option<Self> {
+        let symbols = Symbols::of(heads);
+        let defined = heads.functions().iter().filter(|function| function.has_body);
+        let bytes: usize = defined.map(|function| function.unread.len() as usize).sum();
+        let new_state = || (Opcodes::default(), BodyReader::new(heads));
+        let bodies = lower_definitions(
+            &symbols,
+            bytes >= PARALLEL_CODE_BYTES,
+            new_state,
+            |(opcodes, reader), (_, place)| {
+                let function = &heads.functions()[place];
+                if deadline.is_over_after(function.unread.len() as usize / BYTES_OF_STATEMENT) {
+                    return Some(LEFT_OUT);
+                }
+                let lowering = Lowering::new(heads.source(), &symbols, opcodes, (function.span.len(), true));
+                direct::lower(lowering, heads, function, reader)
+            },
+        )?;
+        Some(Self {
+            lowered: Some((symbols, bodies)),
+        })
+    }
+
+    /// The module. `tree` is the one that was read with it. If the time is over before all is lowered, the functions that are left have empty
+    /// bodies, and nothing is to be concluded from the module.
+    #[must_use]
+    pub fn module<'t>(self, tree: &'t Tree<'s>, origin: &'t PtxOrigin<'t>, deadline: &Deadline) -> Module<'t>
+    where
+        's: 't,
+    {
+        match self.lowered {
+            Some((symbols, bodies)) => module_with_bodies(tree, symbols, bodies, origin),
+            None => lower_until(tree, origin, deadline),
+        }
+    }
+}
+
 /// Lowers a tree; declarations beyond the limits of the tree (see its errors) are missing in the module, too.
 #[must_use]
 pub fn lower<'t>(tree: &'t Tree<'t>, origin: &'t PtxOrigin<'t>) -> Module<'t> {
@@ -37,44 +116,66 @@ pub fn lower<'t>(tree: &'t Tree<'t>, origin: &'t PtxOrigin<'t>) -> Module<'t> {
 /// from the module.
 #[must_use]
 pub fn lower_until<'t>(tree: &'t Tree<'t>, origin: &'t PtxOrigin<'t>, deadline: &Deadline) -> Module<'t> {
-    let mut symbols = Symbols::of(tree);
-    let definitions = std::mem::take(&mut symbols.definitions);
-    let lower_one = |opcodes: &mut Opcodes<'t>, (id, place): (FunctionId, usize)| {
+    let symbols = Symbols::of(tree);
+    let is_parallel = tree.statements().len() >= PARALLEL_STATEMENTS;
+    let bodies = lower_definitions(&symbols, is_parallel, Opcodes::default, |opcodes, (id, place)| {
         let function = &tree.functions()[place];
         if deadline.is_over_after(function.body.len()) {
-            return (Body::EMPTY, DebugId::NONE, Malformed::default());
+            return Some(LEFT_OUT);
         }
         let is_whole = !symbols.functions[id.index()].is_damaged;
-        let (mut body, declared, malformed) =
-            Lowering::new(tree.source(), &symbols, opcodes, (function.span.len(), is_whole))
-                .lower(tree, function);
+        let lowering = Lowering::new(tree.source(), &symbols, opcodes, (function.span.len(), is_whole));
+        Some(lowering.lower(tree, function))
+    });
+    module_with_bodies(tree, symbols, bodies.unwrap_or_default(), origin)
+}
+
+/// What is left of a body for which there is no time.
+const LEFT_OUT: Lowered<'static> = Lowered {
+    body: Body::EMPTY,
+    declared: DebugId::NONE,
+    malformed: Malformed::NONE,
+};
+
+/// The bodies of all definitions, in order; `None` if there is none of one.
+fn lower_definitions<'s, S>(
+    symbols: &Symbols<'s>,
+    is_parallel: bool,
+    new_state: impl Fn() -> S + Send + Sync,
+    lower: impl Fn(&mut S, (FunctionId, usize)) -> Option<Lowered<'s>> + Send + Sync,
+) -> Option<Vec<Lowered<'s>>> {
+    let lower_one = |state: &mut S, definition: &(FunctionId, usize)| {
+        let mut lowered = lower(state, *definition)?;
         // The unreadable parts of a damaged body may write any predicate.
-        if is_whole && malformed.is_empty() {
-            settle(&mut body);
+        if !symbols.functions[definition.0.index()].is_damaged && lowered.malformed.is_empty() {
+            settle(&mut lowered.body);
         }
-        (body, declared, malformed)
+        Some(lowered)
     };
-    let bodies: Vec<_> = if tree.statements().len() < PARALLEL_STATEMENTS {
-        let mut opcodes = Opcodes::default();
-        definitions
-            .iter()
-            .map(|&definition| lower_one(&mut opcodes, definition))
-            .collect()
-    } else {
-        definitions
-            .par_iter()
-            .map_init(Opcodes::default, |opcodes, &definition| {
-                lower_one(opcodes, definition)
-            })
-            .collect()
-    };
+    if is_parallel {
+        let definitions = symbols.definitions.par_iter();
+        return definitions.map_init(new_state, lower_one).collect();
+    }
+    let mut state = new_state();
+    let definitions = symbols.definitions.iter();
+    definitions
+        .map(|definition| lower_one(&mut state, definition))
+        .collect()
+}
+
+fn module_with_bodies<'t>(
+    tree: &'t Tree<'t>,
+    mut symbols: Symbols<'t>,
+    bodies: Vec<Lowered<'t>>,
+    origin: &'t PtxOrigin<'t>,
+) -> Module<'t> {
     let mut malformed = head::malformed(tree);
-    for ((function, _), (body, declared, in_body)) in definitions.into_iter().zip(bodies) {
+    for (&(function, _), lowered) in symbols.definitions.iter().zip(bodies) {
         let function = &mut symbols.functions[function.index()];
-        function.body = Some(body);
-        function.declared = declared;
-        function.is_damaged |= !in_body.is_empty();
-        malformed.append(in_body);
+        function.body = Some(lowered.body);
+        function.declared = lowered.declared;
+        function.is_damaged |= !lowered.malformed.is_empty();
+        malformed.append(lowered.malformed);
     }
     let module = module(tree, symbols, origin, malformed);
     debug_assert_eq!(ptxcheck_ir::verify(&module), Ok(()));

@@ -58,6 +58,29 @@ impl<'s> Opcodes<'s> {
         }
     }
 
+    /// The same for the opcode that a text begins with, up to a blank, and its length; `None` for one that has not been decoded lately.
+    #[inline(always)]
+    pub(super) fn known(&self, text: &[u8]) -> Option<((Decoded, u8), usize)> {
+        let bytes: &[u8; SHORT] = text.first_chunk()?;
+        let (words, _) = bytes.as_chunks();
+        let words: Key = std::array::from_fn(|number| u64::from_le_bytes(words[number]));
+        let mut blank = 0;
+        let mut start = 0;
+        for word in words {
+            blank = first_blank(word);
+            if blank < 8 {
+                break;
+            }
+            start += 8;
+        }
+        let length = start + blank;
+        let mask = MASKS.get(length).filter(|_| blank < 8)?;
+        let key = std::array::from_fn(|number| mask[number] & words[number]);
+        let (known, decoded) = &self.short[place(&key, text, length)?];
+        let differing = (0..SHORT / 8).fold(0, |bits, number| bits | known[number] ^ key[number]);
+        (differing == 0).then_some((*decoded, length))
+    }
+
     #[inline(never)]
     fn decode_other(&mut self, source: &'s [u8], opcode: Span, short: Option<(Key, usize)>) -> (Decoded, u8) {
         let opcode = opcode.of(source);
@@ -72,19 +95,37 @@ impl<'s> Opcodes<'s> {
     }
 }
 
+/// The number of bytes before the first blank of a word; 8 if it has none.
+#[inline(always)]
+const fn first_blank(word: u64) -> usize {
+    const ONES: u64 = u64::from_le_bytes([1; 8]);
+    // The lowest of the bits is that of a byte below 0x21.
+    let blanks = word.wrapping_sub(ONES * 0x21) & !word & (ONES << 7);
+    blanks.trailing_zeros() as usize / 8
+}
+
+/// The place of a spelling of some length, which begins `text`.
+#[inline(always)]
+fn place(key: &Key, text: &[u8], length: usize) -> Option<usize> {
+    // The first and the last eight bytes, or all bytes of a short opcode, distinguish most opcodes.
+    let last = match length.checked_sub(8) {
+        Some(start) => u64::from_le_bytes(*text.get(start..)?.first_chunk()?),
+        None => key[0],
+    };
+    let mixed = (key[0] ^ last.rotate_left(31)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    Some((mixed >> (u64::BITS - PLACE_BITS)) as usize % PLACES)
+}
+
 /// A short spelling as words, and its place; `None` for a longer one, and near the ends of the source.
 #[inline(always)]
 fn key(source: &[u8], opcode: Span) -> Option<(Key, usize)> {
     let length = opcode.end.wrapping_sub(opcode.start) as usize;
     let mask = MASKS.get(length)?;
-    let bytes: &[u8; SHORT] = source.get(opcode.start as usize..)?.first_chunk()?;
+    let text = source.get(opcode.start as usize..)?;
+    let bytes: &[u8; SHORT] = text.first_chunk()?;
     let (words, _) = bytes.as_chunks();
     let key = std::array::from_fn(|number| mask[number] & u64::from_le_bytes(words[number]));
-    // The first and the last eight bytes, or all bytes of a short opcode, distinguish most opcodes.
-    let last = u64::from_le_bytes(*source.get(..opcode.end as usize)?.last_chunk()?);
-    let last = last.checked_shr(64 - 8 * length.min(8) as u32).unwrap_or(0);
-    let mixed = (key[0] ^ last.rotate_left(31)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    Some((key, (mixed >> (u64::BITS - PLACE_BITS)) as usize % PLACES))
+    Some((key, place(&key, text, length)?))
 }
 
 #[cfg(test)]

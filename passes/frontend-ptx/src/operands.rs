@@ -27,7 +27,7 @@ pub(super) fn offset(operand: OperandRef<'_>) -> Option<i64> {
 }
 
 /// The entity that a name stands for as an operand.
-enum Named {
+pub(super) enum Named {
     Value(Value),
     Slot(u32),
 }
@@ -36,8 +36,49 @@ impl<'s> Lowering<'_, 's> {
     /// The register that a name stands for, for nearly all that are one: see [`Scopes::register`](super::scope::Scopes::register).
     #[inline(always)]
     fn register(&mut self, name: Span) -> Option<Register> {
-        self.scopes
-            .register(self.source, name, &mut self.registers)
+        self.scopes.register(self.source, name, &mut self.registers)
+    }
+
+    /// The register whose name a text at an offset begins with, and the length of the name, as for nearly all registers. What follows may be
+    /// more of the name.
+    #[inline(always)]
+    pub(super) fn leading_register(&mut self, text: &[u8], offset: u32) -> Option<(Register, usize)> {
+        self.scopes.leading_register(text, offset, &mut self.registers)
+    }
+
+    /// The predicate that a name stands for, if it is one that has been named before.
+    #[inline(always)]
+    pub(super) fn known_predicate(&self, name: Span) -> Option<Register> {
+        let known = self.scopes.known(self.source, name, &self.registers);
+        known.filter(|register| self.registers.all.bits(*register) == 1)
+    }
+
+    /// The value of a name, or of `_`, which stands for none.
+    #[inline(always)]
+    pub(super) fn value_of_name(&mut self, name: Span) -> Value {
+        match self.register(name) {
+            Some(register) => Value::Register(register),
+            None => self.other_value_of_name(name),
+        }
+    }
+
+    fn other_value_of_name(&mut self, name: Span) -> Value {
+        if name.of(self.source) == b"_" {
+            return Value::Unknown;
+        }
+        match self.named(name) {
+            Named::Value(value) => value,
+            Named::Slot(_) => Value::Unknown,
+        }
+    }
+
+    /// The entity of this name that an address begins with.
+    #[inline(always)]
+    pub(super) fn base_of_name(&mut self, name: Span) -> Named {
+        match self.register(name) {
+            Some(register) => Named::Value(Value::Register(register)),
+            None => self.named(name),
+        }
     }
 
     fn named(&mut self, name: Span) -> Named {
@@ -69,8 +110,8 @@ impl<'s> Lowering<'_, 's> {
             return Value::Special(special);
         }
         let component = memchr::memchr(b'.', text).is_some();
-        if !component && text.first() != Some(&b'%') && !self.is_label(text) {
-            self.undeclared(name);
+        if !component && text.first() != Some(&b'%') {
+            self.label_or_undeclared(name, text);
         }
         Value::Unknown
     }
@@ -195,7 +236,7 @@ impl<'s> Lowering<'_, 's> {
     }
 
     /// The operation completed from its operands: vectors in a `mov`, the table of a `lop3`, the count of a barrier.
-    fn refined(&mut self, op: Op, start: usize, uses: usize) -> Op {
+    pub(super) fn refined(&mut self, op: Op, start: usize, uses: usize) -> Op {
         let (results, read) = (uses - start, self.body.values.len() - uses);
         match op {
             Op::Copy => match (results, read) {
@@ -253,11 +294,18 @@ impl<'s> Lowering<'_, 's> {
         for operand in operands {
             self.push_values(&operand);
         }
-        if mask_last && self.body.values.len() > uses + 1 {
+        if mask_last {
+            self.move_mask_to_front(uses);
+        }
+        self.push(op, guard, span, start, uses - start);
+    }
+
+    /// Brings the last of the values from `uses` on to the front, where it takes the place of an unknown one.
+    pub(super) fn move_mask_to_front(&mut self, uses: usize) {
+        if self.body.values.len() > uses + 1 {
             let mask = self.body.values.pop().unwrap_or(Value::Unknown);
             self.body.values[uses] = mask;
         }
-        self.push(op, guard, span, start, uses - start);
     }
 
     /// One access per address; the first has the results and the other uses.
@@ -280,15 +328,18 @@ impl<'s> Lowering<'_, 's> {
         let Some(first) = addresses.next() else {
             return self.plain(Op::Opaque, guard, span, operands, results);
         };
-        let base = match self.base(&first) {
-            Named::Value(base) => base,
-            Named::Slot(slot) => return self.slot_access(op, guard, span, slot, &first, operands),
-        };
         let start = self.body.values.len();
         for operand in operands.clone().take(results) {
             self.push_results(&operand);
         }
         let uses = self.body.values.len();
+        let base = match self.base(&first) {
+            Named::Value(base) => base,
+            Named::Slot(slot) => {
+                self.body.values.truncate(start);
+                return self.slot_access(op, guard, span, slot, &first, operands);
+            }
+        };
         self.push_address(&first, base);
         for operand in operands.skip(results).filter(|operand| !is_address(operand)) {
             self.push_values(&operand);
@@ -330,6 +381,15 @@ impl<'s> Lowering<'_, 's> {
                 .map_or(Value::Unknown, Value::Integer),
             None => Value::Integer(0),
         };
+        self.push_base_and_offset(base, offset);
+        for child in children {
+            self.push_values(&child);
+        }
+    }
+
+    /// The base and the offset of an address; of a variable or parameter, the offset is part of the base.
+    #[inline]
+    pub(super) fn push_base_and_offset(&mut self, base: Value, offset: Value) {
         let (base, offset) = match (base, offset) {
             (Value::Symbol(..) | Value::Param(..) | Value::ReturnSlot(..), Value::Integer(by)) => {
                 (displaced(base, Some(by)), Value::Integer(0))
@@ -337,9 +397,6 @@ impl<'s> Lowering<'_, 's> {
             other => other,
         };
         self.body.values.extend([base, offset]);
-        for child in children {
-            self.push_values(&child);
-        }
     }
 }
 

@@ -4,13 +4,14 @@ use std::sync::OnceLock;
 
 use rustc_hash::FxHashMap;
 
-use ptxcheck_ptx_parser::ast::{self, Location, Statement, Tree};
+use ptxcheck_ptx_parser::ast::{self, Statement, Tree};
 use ptxcheck_ptx_parser::operand::constant;
 use ptxcheck_ptx_parser::span::LineCounts;
 use ptxcheck_ptx_parser::{Element, Position, Span, debug_info};
 
 use crate::inlined::InlinedCalls;
 use crate::parameters::ParameterNames;
+use crate::parse::parse;
 use ptxcheck_ir::limits::{MAX_INITIAL_BYTES, MAX_INLINE_DEPTH};
 use ptxcheck_ir::places::Frame;
 use ptxcheck_ir::{DebugId, Ends, Origin, SymbolId};
@@ -18,14 +19,12 @@ use ptxcheck_ir::{DebugId, Ends, Origin, SymbolId};
 /// The syntax tree of a module. A [`DebugId`] is the offset of a `.loc` in the text.
 pub struct PtxOrigin<'t> {
     tree: &'t Tree<'t>,
+    locations: Locations,
+    /// The tree of the whole text, where the code of functions has been read without one; made when somebody asks for a debug location.
+    whole: OnceLock<Option<(Tree<'t>, Locations)>>,
     lines: OnceLock<LineCounts>,
     files: OnceLock<FxHashMap<u32, String>>,
     strings: OnceLock<debug_info::Strings<'t>>,
-    /// The `.loc`s by what they name, in the order of the input.
-    places: OnceLock<FxHashMap<Triple, Vec<u32>>>,
-    /// The columns of the `.loc`s with a line, where they have one, with the numbers of the `.loc`s in ascending order.
-    columns: OnceLock<FxHashMap<Line, Vec<(u32, u32)>>>,
-    inlined: OnceLock<InlinedCalls>,
     parameters: OnceLock<ParameterNames>,
     /// The comments that inline assembly begins and ends at, in the order of the text: offset, and whether it begins.
     assembly: OnceLock<Vec<(u32, bool)>>,
@@ -42,18 +41,30 @@ type Triple = (u32, u32, u32);
 /// File and line.
 type Line = (u32, u32);
 
+/// What is known of the debug locations of a tree.
+#[derive(Default)]
+struct Locations {
+    /// The `.loc`s by what they name, in the order of the input.
+    places: OnceLock<FxHashMap<Triple, Vec<u32>>>,
+    /// The columns of the `.loc`s with a line, where they have one, with the numbers of the `.loc`s in ascending order.
+    columns: OnceLock<FxHashMap<Line, Vec<(u32, u32)>>>,
+    inlined: OnceLock<InlinedCalls>,
+}
+
+/// A tree, and what is known of its debug locations.
+type Located<'o, 't> = (&'o Tree<'t>, &'o Locations);
+
 impl<'t> PtxOrigin<'t> {
     /// For the modules lowered from `tree`.
     #[must_use]
     pub fn new(tree: &'t Tree<'t>) -> Self {
         Self {
             tree,
+            locations: Locations::default(),
+            whole: OnceLock::new(),
             lines: OnceLock::new(),
             files: OnceLock::new(),
             strings: OnceLock::new(),
-            places: OnceLock::new(),
-            columns: OnceLock::new(),
-            inlined: OnceLock::new(),
             parameters: OnceLock::new(),
             assembly: OnceLock::new(),
         }
@@ -69,11 +80,26 @@ impl<'t> PtxOrigin<'t> {
         self.lines.get_or_init(|| LineCounts::new(self.tree.source()))
     }
 
+    /// The tree of the whole text.
+    fn whole(&self) -> Located<'_, 't> {
+        if self.tree.has_all_code() {
+            return (self.tree, &self.locations);
+        }
+        let whole = self.whole.get_or_init(|| {
+            let tree = parse(self.tree.source()).ok()?;
+            Some((tree, Locations::default()))
+        });
+        match whole {
+            Some((tree, locations)) => (tree, locations),
+            None => (self.tree, &self.locations),
+        }
+    }
+
     /// The last `.loc` before one that names this place.
-    fn last_before(&self, location: usize, place: Triple) -> Option<usize> {
-        let places = self.places.get_or_init(|| {
+    fn last_before((tree, known): Located<'_, 't>, location: usize, place: Triple) -> Option<usize> {
+        let places = known.places.get_or_init(|| {
             let mut places: FxHashMap<Triple, Vec<u32>> = FxHashMap::default();
-            for (number, known) in self.tree.locations().iter().enumerate() {
+            for (number, known) in tree.locations().iter().enumerate() {
                 places
                     .entry((known.file, known.line, known.column))
                     .or_default()
@@ -87,10 +113,10 @@ impl<'t> PtxOrigin<'t> {
     }
 
     /// The column of the nearest `.loc` with this line, one before `location` if there is one; 0 if no `.loc` has it.
-    fn column(&self, location: usize, line: Line) -> u32 {
-        let columns = self.columns.get_or_init(|| {
+    fn column((tree, known): Located<'_, 't>, location: usize, line: Line) -> u32 {
+        let columns = known.columns.get_or_init(|| {
             let mut columns: FxHashMap<Line, Vec<(u32, u32)>> = FxHashMap::default();
-            for (number, known) in self.tree.locations().iter().enumerate() {
+            for (number, known) in tree.locations().iter().enumerate() {
                 if known.column > 0 {
                     let line = columns.entry((known.file, known.line)).or_default();
                     line.push((number as u32, known.column));
@@ -108,14 +134,14 @@ impl<'t> PtxOrigin<'t> {
 
     /// The frames around the function that a `.loc` lies in, as the debug data says: unoptimised code has them nowhere else. The
     /// first name is that function's.
-    fn inlined_chain(&self, statement: &Statement) -> (Option<String>, Vec<Frame>) {
-        let inlined = self.inlined.get_or_init(|| InlinedCalls::new(self.tree));
+    fn inlined_chain(&self, of: Located<'_, 't>, statement: &Statement) -> (Option<String>, Vec<Frame>) {
+        let inlined = of.1.inlined.get_or_init(|| InlinedCalls::new(of.0));
         let mut calls = inlined.around(statement.span().start).peekable();
         let innermost = calls.peek().and_then(|call| call.callee.clone());
         let mut frames = Vec::new();
         while let Some(call) = calls.next() {
             let column = match call.column {
-                0 => self.column(statement.index(), (call.file, call.line)),
+                0 => Self::column(of, statement.index(), (call.file, call.line)),
                 column => column,
             };
             let Some(frame) = self.frame(call.file, call.line, column) else {
@@ -171,30 +197,27 @@ impl<'t> PtxOrigin<'t> {
         before.checked_sub(1).is_some_and(|last| marks[last].1)
     }
 
-    fn location(&self, statement: &Statement) -> Option<&Location> {
-        self.tree.location(statement)
-    }
-
     /// nvcc's chain: `.loc` names the place in the function that was inlined and the place of its call, and that
     /// place stands in an earlier `.loc`, with its own call if it was inlined itself.
-    fn chain(&self, number: usize) -> Vec<Frame> {
+    fn chain(&self, of: Located<'_, 't>, number: usize) -> Vec<Frame> {
+        let (tree, _) = of;
         let mut frames = Vec::new();
         let mut current = number;
         for _ in 0..MAX_INLINE_DEPTH {
-            let Some(location) = self.tree.locations().get(current) else {
+            let Some(location) = tree.locations().get(current) else {
                 break;
             };
             frames.extend(self.frame(location.file, location.line, location.column));
-            let Some(call) = self.tree.inlined_at(location) else {
+            let Some(call) = tree.inlined_at(location) else {
                 return frames;
             };
             if let (Some(frame), Some(name)) = (
                 frames.last_mut(),
-                self.strings().at_label(self.tree.text(call.function)),
+                self.strings().at_label(tree.text(call.function)),
             ) {
                 frame.function = Some(ptxcheck_common::shown::name(&name).into_owned());
             }
-            let caller = self.last_before(current, (call.file, call.line, call.column));
+            let caller = Self::last_before(of, current, (call.file, call.line, call.column));
             let Some(caller) = caller else {
                 frames.extend(self.frame(call.file, call.line, call.column));
                 return frames;
@@ -219,6 +242,30 @@ impl<'t> PtxOrigin<'t> {
             })
             .filter(|frame: &Frame| frame.line > 0)
             .collect()
+    }
+
+    /// The frames of a `.loc`; `None` if it is not in the tree.
+    fn frames_in(&self, of: Located<'_, 't>, debug: DebugId) -> Option<Vec<Frame>> {
+        let (tree, _) = of;
+        let statements = tree.statements();
+        let place = statements.partition_point(|one| (one.span().start as usize) < debug.index());
+        let statement = statements.get(place).filter(|one| debug_id(one) == debug)?;
+        let location = tree.location(statement)?;
+        let mut frames = self.chain(of, statement.index());
+        if tree.inlined_at(location).is_none() {
+            let commented = self.commented_chain(statement);
+            // The comment's first frame is the `.loc`'s own, whose full path the `.file` gives.
+            if commented.len() > 1 {
+                frames.truncate(1);
+                let skip = frames.len();
+                frames.extend(commented.into_iter().skip(skip));
+            } else if let [own] = &mut *frames {
+                let (function, around) = self.inlined_chain(of, statement);
+                own.function = function;
+                frames.extend(around);
+            }
+        }
+        Some(frames)
     }
 }
 
@@ -315,30 +362,16 @@ impl Origin for PtxOrigin<'_> {
         names.of(function).to_vec()
     }
 
+    fn declaration(&self, debug: DebugId) -> Option<Frame> {
+        let of_tree = self.frames_in((self.tree, &self.locations), debug);
+        of_tree.unwrap_or_else(|| self.frames(debug)).pop()
+    }
+
     fn frames(&self, debug: DebugId) -> Vec<Frame> {
-        let statements = self.tree.statements();
-        let place = statements.partition_point(|one| (one.span().start as usize) < debug.index());
-        let Some(statement) = statements.get(place) else {
+        if debug == DebugId::NONE {
             return Vec::new();
-        };
-        let Some(location) = self.location(statement) else {
-            return Vec::new();
-        };
-        let mut frames = self.chain(statement.index());
-        if self.tree.inlined_at(location).is_none() {
-            let commented = self.commented_chain(statement);
-            // The comment's first frame is the `.loc`'s own, whose full path the `.file` gives.
-            if commented.len() > 1 {
-                frames.truncate(1);
-                let skip = frames.len();
-                frames.extend(commented.into_iter().skip(skip));
-            } else if let [own] = &mut *frames {
-                let (function, around) = self.inlined_chain(statement);
-                own.function = function;
-                frames.extend(around);
-            }
         }
-        frames
+        self.frames_in(self.whole(), debug).unwrap_or_default()
     }
 }
 

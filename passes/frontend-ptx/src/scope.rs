@@ -146,6 +146,27 @@ impl<'s> Scopes<'s> {
         registers.of_range(range, number, name)
     }
 
+    /// The same for the name that a text at an offset begins with, and its length. What follows may be more of the name.
+    #[inline(always)]
+    pub(super) fn leading_register(
+        &self,
+        text: &[u8],
+        offset: u32,
+        registers: &mut Registers,
+    ) -> Option<(Register, usize)> {
+        let (key, number, length) = short::leading(text)?;
+        let range = self.prefixes.get(key)?;
+        let register = registers.known(range, number);
+        let register = register.or_else(|| {
+            // Only a name of the text makes a register.
+            let ends = matches!(text.get(length), Some(b',' | b';' | b']' | b'}' | b'+' | b'-'));
+            let name = Span::new(offset, offset + length as u32);
+            ends.then(|| registers.not_in_table(range, number, name))
+                .flatten()
+        });
+        Some((register?, length))
+    }
+
     /// The same, if it has been named before.
     #[inline(always)]
     pub(super) fn known(&self, source: &[u8], name: Span, registers: &Registers) -> Option<Register> {

@@ -11,6 +11,9 @@ use ptxcheck_ptx_parser::Span;
 /// Bytes in a word.
 const BYTES: usize = size_of::<u64>();
 
+/// The highest bit of each byte.
+const HIGH: u64 = everywhere(0x80);
+
 /// A byte in each byte of a word.
 const fn everywhere(byte: u8) -> u64 {
     u64::from_le_bytes([byte; BYTES])
@@ -48,14 +51,54 @@ pub(super) fn split(source: &[u8], name: Span) -> Option<(u64, u32)> {
     Some((text & (u64::MAX >> (64 - 8 * prefix)), number?))
 }
 
+/// The key of the prefix of a name like `%r12` that a text begins with, 12, and the length of the name: for names of at most eight bytes whose
+/// first digits are all that is left of them, without zeros in front. `None` for others, and near the end of the text. What follows is not looked
+/// at: it may be more of the name.
+#[inline(always)]
+pub(super) fn leading(text: &[u8]) -> Option<(u64, u32, usize)> {
+    let text = u64::from_le_bytes(*text.first_chunk()?);
+    let (values, others) = digits(text);
+    let prefix = (!others & HIGH).trailing_zeros() as usize / 8;
+    if prefix == 0 || prefix == BYTES {
+        return None;
+    }
+    let count = (others >> (8 * prefix))
+        .trailing_zeros()
+        .min(u64::BITS - 8 * prefix as u32) as usize
+        / 8;
+    let number = values >> (8 * prefix);
+    if count > 1 && number & 0xff == 0 {
+        return None;
+    }
+    let key = text & !(u64::MAX << (8 * prefix));
+    Some((key, decimal(number << (8 * (BYTES - count))), prefix + count))
+}
+
+/// The decimal number of at most eight digits, without zeros in front, that a text begins with, and its length; `None` near the end of the text.
+/// What follows is not looked at.
+#[inline(always)]
+pub(super) fn leading_number(text: &[u8]) -> Option<(u32, usize)> {
+    let (values, others) = digits(u64::from_le_bytes(*text.first_chunk()?));
+    let count = others.trailing_zeros() as usize / 8;
+    if count == 0 || count > 1 && values & 0xff == 0 {
+        return None;
+    }
+    Some((decimal(values << (8 * (BYTES - count))), count))
+}
+
+/// The bytes of a word, of which digits become 0 to 9, and the highest bit of each that is no digit.
+#[inline(always)]
+const fn digits(word: u64) -> (u64, u64) {
+    let values = word ^ everywhere(b'0');
+    let others = (((values & !HIGH) + everywhere(0x80 - 10)) | values) & HIGH;
+    (values, others)
+}
+
 /// The number of digits in the highest bytes of a word, and the number that they are in the order of reading; `None` for one with zeros
 /// in front.
 #[inline(always)]
 const fn trailing_number(word: u64) -> (usize, Option<u32>) {
-    // A digit becomes 0 to 9, and every other byte 10 or more.
-    let values = word ^ everywhere(b'0');
-    let high = everywhere(0x80);
-    let others = (((values & !high) + everywhere(0x80 - 10)) | values) & high;
+    let (values, others) = digits(word);
     let digits = others.leading_zeros() as usize / 8;
     if digits == 0 {
         return (0, None);
@@ -134,6 +177,53 @@ mod tests {
             "%r1\u{80}",
         ] {
             assert_eq!(taken_apart(other), None, "{other}");
+        }
+    }
+
+    /// Names at the beginning of a text are the same as those whose end is known.
+    #[test]
+    fn leading_names_are_taken_apart() {
+        for (name, prefix, number) in [
+            ("%r12", "%r", 12),
+            ("%rd0", "%rd", 0),
+            ("%p1234", "%p", 1234),
+            ("r1234567", "r", 1_234_567),
+        ] {
+            for behind in [",", "]", ";", "+4", "x", "\n"] {
+                let text = format!("{name}{behind}        ");
+                let key = key(prefix.as_bytes()).unwrap();
+                assert_eq!(
+                    leading(text.as_bytes()),
+                    Some((key, number, name.len())),
+                    "{text}"
+                );
+            }
+        }
+        for other in [
+            "%r,       ",
+            "%r012,       ",
+            "12,        ",
+            "%rdefghi1,   ",
+            "%r1",
+        ] {
+            assert_eq!(leading(other.as_bytes()), None, "{other}");
+        }
+        assert_eq!(leading(b"x64_1,  "), Some((u64::from(b'x'), 64, 3)));
+    }
+
+    #[test]
+    fn leading_numbers_end_at_the_first_other_byte() {
+        for (text, number, length) in [
+            ("0,        ", 0, 1),
+            ("480]      ", 480, 3),
+            ("12345678, ", 12_345_678, 8),
+            ("123456789,", 12_345_678, 8),
+            ("1U,       ", 1, 1),
+        ] {
+            assert_eq!(leading_number(text.as_bytes()), Some((number, length)), "{text}");
+        }
+        for other in ["010,      ", "-1,       ", "x         ", "1"] {
+            assert_eq!(leading_number(other.as_bytes()), None, "{other}");
         }
     }
 

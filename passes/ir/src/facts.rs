@@ -261,7 +261,7 @@ impl Kernel {
             parameter_names: Vec::new(),
             launch: function.launch,
             code_bytes: None,
-            source: module.origin.frames(function.declared).pop(),
+            source: module.origin.declaration(function.declared),
             stub: Stub::of(function),
             resources: None,
             body: None,

@@ -116,6 +116,11 @@ impl Origin for LinkedOrigin<'_> {
         origin.initial_bytes(name, span)
     }
 
+    /// Of a function of the module itself: those of others are not declared in it.
+    fn declaration(&self, debug: DebugId) -> Option<Frame> {
+        self.own.declaration(debug)
+    }
+
     fn frames(&self, debug: DebugId) -> Vec<Frame> {
         let number = debug.index() as u32;
         let after = self.parts().partition_point(|part| part.first.debug <= number);

@@ -1,5 +1,7 @@
 //! Modules and their symbols.
 
+use std::fmt;
+
 use std::borrow::Cow;
 
 use ptxcheck_ptx_parser::{Position, Span, SyntaxError};
@@ -149,6 +151,11 @@ pub trait Origin: Sync {
     /// The frames of a debug location, innermost first; empty where there is none.
     fn frames(&self, debug: DebugId) -> Vec<Frame>;
 
+    /// The outermost frame of the debug location that a function begins with: where the source declares the function.
+    fn declaration(&self, debug: DebugId) -> Option<Frame> {
+        self.frames(debug).pop()
+    }
+
     /// The names that debug information has for the parameters of a function with this name, in their order; `None` for one without a
     /// name, and the list empty where it says nothing of the function.
     fn parameter_names(&self, _function: &str) -> Vec<Option<String>> {
@@ -184,6 +191,27 @@ pub struct Module<'s> {
     pub imported_symbols: usize,
     /// Turns spans and debug locations into places.
     pub origin: &'s dyn Origin,
+}
+
+/// All but the origin.
+impl fmt::Debug for Module<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Module")
+            .field("producer", &self.producer)
+            .field("target", &self.target)
+            .field("isa", &self.isa)
+            .field("symbols", &self.symbols)
+            .field("functions", &self.functions)
+            .field("initializers", &self.initializers)
+            .field("virtual_tables", &self.virtual_tables)
+            .field("has_local_memory", &self.has_local_memory)
+            .field("is_damaged", &self.is_damaged)
+            .field("errors", &self.errors)
+            .field("errors_left_out", &self.errors_left_out)
+            .field("imported_symbols", &self.imported_symbols)
+            .finish_non_exhaustive()
+    }
 }
 
 impl<'s> Module<'s> {

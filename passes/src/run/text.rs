@@ -83,13 +83,13 @@ pub(super) fn analyse_ptx(bytes: &[u8], options: TextOptions<'_>) -> TextReport 
         report.add_module(of_module, settings, String::new);
         return report;
     }
-    let parsed = if settings.images_only {
-        ptxcheck_ptx_parser::parse_declarations(bytes)
+    let read = if settings.images_only {
+        ptxcheck_ptx_parser::parse_declarations(bytes).map(|tree| (tree, None))
     } else {
-        ptx::parse(bytes)
+        ptx::read(bytes, options.deadline).map(|(tree, code)| (tree, Some(code)))
     };
-    let tree = match parsed {
-        Ok(tree) => tree,
+    let (tree, code) = match read {
+        Ok(read) => read,
         Err(error) => {
             report.is_failed = true;
             report.add_problem(settings, ProblemKind::Limit, error.message(bytes), None);
@@ -99,10 +99,9 @@ pub(super) fn analyse_ptx(bytes: &[u8], options: TextOptions<'_>) -> TextReport 
     let origin = PtxOrigin::new(&tree);
     let left_out = tree.errors_left_out() as usize;
     report.add_syntax_errors(tree.errors(), left_out, &origin, settings);
-    let module = if settings.images_only {
-        ptx::declarations(&tree, &origin)
-    } else {
-        ptx::lower_until(&tree, &origin, options.deadline)
+    let module = match code {
+        Some(code) => code.module(&tree, &origin, options.deadline),
+        None => ptx::declarations(&tree, &origin),
     };
     if options.deadline.is_over() {
         // Incomplete facts do not prove that a declaration is missing.

@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use ptxcheck_passes::frontend::ptx::{self, PtxOrigin};
 use ptxcheck_ptx_parser::{parse, parse_declarations};
 
-fn modules(folder: &Path) -> Vec<PathBuf> {
+/// The files of PTX below a folder.
+pub fn modules(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();

@@ -7,5 +7,6 @@ mod common;
 mod conditional;
 mod declarations;
 mod every_operand;
+mod one_pass;
 mod own_container;
 mod own_rule;

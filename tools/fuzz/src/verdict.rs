@@ -2,7 +2,9 @@
 
 use std::fmt::Write as _;
 
+use ptxcheck_passes::deadline::Deadline;
 use ptxcheck_passes::finding::{Certainty, Finding};
+use ptxcheck_passes::frontend::ptx::{self, PtxOrigin};
 use ptxcheck_passes::launches::Launches;
 use ptxcheck_passes::rule::Level;
 use ptxcheck_passes::run::{self, Bytes, Input, Outcome};
@@ -96,6 +98,7 @@ pub fn of_outcome(outcome: &Outcome) -> Result<(), String> {
 /// Checks the outcomes for a module of PTX. The error is the defect found.
 pub fn of_ptx(index: u64, text: &[u8]) -> Result<(), String> {
     printed(text)?;
+    same_in_one_pass(text)?;
     let levels = Levels::of(index);
     let definite = outcome("mutant.ptx", text, &levels.definite);
     of_outcome(&definite)?;
@@ -112,6 +115,29 @@ pub fn of_ptx(index: u64, text: &[u8]) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// Reading a module in one pass gives the device IR that its tree is lowered to.
+fn same_in_one_pass(text: &[u8]) -> Result<(), String> {
+    let (Ok((part, code)), Ok(whole)) = (ptx::read(text, Deadline::NEVER), parser::parse(text)) else {
+        return Ok(());
+    };
+    let (found_origin, wanted_origin) = (PtxOrigin::new(&part), PtxOrigin::new(&whole));
+    let found = code.module(&part, &found_origin, Deadline::NEVER);
+    let wanted = ptx::lower(&whole, &wanted_origin);
+    if part.errors() != whole.errors() {
+        return Err("in one pass other syntax errors are found".to_owned());
+    }
+    let (found, wanted) = (format!("{found:?}"), format!("{wanted:?}"));
+    if found == wanted {
+        return Ok(());
+    }
+    let differs = |(found, wanted): &(&str, &str)| found != wanted;
+    let mut words = found.split(' ').zip(wanted.split(' '));
+    let (found, wanted) = words.find(differs).unwrap_or_default();
+    Err(format!(
+        "in one pass the device IR is another: {found}, not {wanted}"
+    ))
 }
 
 /// Printing a module that has no error, and parsing it again, gives the same tree.
