@@ -78,6 +78,16 @@ pub(crate) fn name_len(input: &[u8]) -> usize {
     len + run(&input[len..], NAME)
 }
 
+/// Number of decimal digits that a text begins with, if they are fewer than eight; else, and near the end of the text, 0 or another number below
+/// eight.
+#[inline(always)]
+pub(crate) fn leading_digits(input: &[u8]) -> usize {
+    input.first_chunk().map_or(0, |bytes| {
+        let digits = between(u64::from_le_bytes(*bytes) & !HIGH, b'0', b'9') & !u64::from_le_bytes(*bytes);
+        (!digits & HIGH).trailing_zeros() as usize / 8 % BYTES
+    })
+}
+
 /// The highest bit of each byte that may stand in a name; the other bits mean nothing.
 #[inline(always)]
 const fn in_names(word: u64) -> u64 {
@@ -100,6 +110,21 @@ const fn between(bytes: u64, first: u8, last: u8) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn leading_digits_are_counted() {
+        for (text, count) in [
+            ("128, 85, 0", 3),
+            ("0}        ", 1),
+            ("1234567,  ", 7),
+            ("12345678, ", 0),
+            ("-1,       ", 0),
+            ("7\u{b1},      ", 1),
+            ("12,", 0),
+        ] {
+            assert_eq!(leading_digits(text.as_bytes()), count, "{text}");
+        }
+    }
 
     #[test]
     fn names_end_at_the_first_byte_of_another_class() {

@@ -2,6 +2,7 @@
 
 use nom::Parser;
 
+use crate::bytes::leading_digits;
 use crate::expression::{Value, expression};
 use crate::lexer::{
     DIGIT, NAME_START, Parsed, behind_last_token, byte, expected, first_class, last_token_end, lexeme, name,
@@ -146,7 +147,18 @@ pub(crate) fn check(input: &[u8]) -> Parsed<'_, Checked<'_>> {
 }
 
 /// The length of the decimal, hexadecimal or floating-point literal that is all of the first element, as nearly all of a table are; 0 for others.
+#[inline]
 fn plain(input: &[u8]) -> usize {
+    // Most have few digits.
+    let digits = leading_digits(input);
+    let is_decimal = digits == 1 || digits > 1 && input[0] != b'0';
+    if is_decimal && matches!(input.get(digits), Some(b',' | b'}')) {
+        return digits;
+    }
+    other_plain(input)
+}
+
+fn other_plain(input: &[u8]) -> usize {
     let sign = usize::from(input.first() == Some(&b'-'));
     let digits = run(&input[sign..], DIGIT);
     let end = match input.get(sign + digits) {

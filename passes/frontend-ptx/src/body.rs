@@ -13,7 +13,7 @@ use super::labels::{LabelNames, LabelsAhead};
 use super::malformed::Malformed;
 use super::matrices::matrix_rows;
 use super::opcode::{Decoded, Listed, Shape};
-use super::opcodes::Opcodes;
+use super::opcodes::{Opcode, OpcodeId, Opcodes};
 use super::origin::debug_id;
 use super::scope::{Binding, Registers, Scopes};
 use super::symbols::{Symbols, register_bits};
@@ -363,15 +363,21 @@ impl<'a, 's> Lowering<'a, 's> {
             .add(op, guard, (start, results), SourcePlace { debug, span })
     }
 
-    /// The operation of an opcode, and the fewest operands that it takes.
+    /// The opcode at a place of the source.
     #[inline(always)]
-    pub(super) fn decode(&mut self, opcode: Span) -> (Decoded, u8) {
+    pub(super) fn decode(&mut self, opcode: Span) -> OpcodeId {
         self.opcodes.decode(self.source, opcode)
     }
 
-    /// The same for the opcode that a text begins with, and its length; `None` for one that has not been decoded lately.
+    /// A decoded opcode.
     #[inline(always)]
-    pub(super) fn known_opcode(&self, text: &[u8]) -> Option<((Decoded, u8), usize)> {
+    pub(super) fn opcode(&self, id: OpcodeId) -> &Opcode {
+        self.opcodes.get(id)
+    }
+
+    /// The opcode that a text begins with, and its length; `None` for one that has not been decoded lately.
+    #[inline(always)]
+    pub(super) fn known_opcode(&self, text: &[u8]) -> Option<(OpcodeId, usize)> {
         self.opcodes.known(text)
     }
 
@@ -381,8 +387,9 @@ impl<'a, 's> Lowering<'a, 's> {
     }
 
     fn instruction(&mut self, tree: &Tree<'s>, statement: &Statement) {
-        let decoded = self.decode(statement.name());
-        let (Decoded { op, shape, listed }, least) = decoded;
+        let id = self.decode(statement.name());
+        let &Opcode { decoded, least, .. } = self.opcode(id);
+        let Decoded { op, shape, listed } = decoded;
         let first = self.body.instructions.len();
         let span = statement.span();
         let guard = self.guard(tree, statement);

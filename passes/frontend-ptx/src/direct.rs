@@ -12,11 +12,11 @@ use ptxcheck_ptx_parser::scan::{begins_name, behind_blanks, behind_name, behind_
 use ptxcheck_ptx_parser::{BodyReader, Span};
 
 use super::body::{Edge, Lowered, Lowering};
-use super::opcode::{Decoded, Listed, Shape};
+use super::opcodes::{Form, Opcode, OpcodeId};
 use super::operands::Named;
 use super::short;
 use crate::limits::{BYTES_OF_STATEMENT, MAX_OFFSET_DIGITS, MAX_SIMPLE_OPCODE_BYTES};
-use ptxcheck_ir::{Collective, Guard, MemberMask, Op, Value};
+use ptxcheck_ir::{Guard, Value};
 
 /// The body of a function whose head is in a tree; `None` where only a whole tree can tell.
 pub(super) fn lower<'s>(
@@ -111,8 +111,8 @@ impl<'s> Code<'_, '_, 's> {
 
     #[inline]
     fn label_or_instruction(&mut self, start: &'s [u8]) -> Option<&'s [u8]> {
-        if let Some((decoded, length)) = self.lowering.known_opcode(start) {
-            return self.instruction(start, decoded, behind_blanks(&start[length..]), None);
+        if let Some((id, length)) = self.lowering.known_opcode(start) {
+            return self.instruction(start, id, behind_blanks(&start[length..]), None);
         }
         let opcode = behind_opcode(start);
         let rest = behind_blanks(opcode);
@@ -137,8 +137,8 @@ impl<'s> Code<'_, '_, 's> {
         if name.len() > MAX_SIMPLE_OPCODE_BYTES {
             return self.hand_over(start);
         }
-        let decoded = self.lowering.decode(name);
-        self.instruction(start, decoded, rest, guard)
+        let id = self.lowering.decode(name);
+        self.instruction(start, id, rest, guard)
     }
 
     /// An instruction with a guard that is a predicate named before.
@@ -158,8 +158,8 @@ impl<'s> Code<'_, '_, 's> {
         match known {
             Some(register) if opcode.len() < end.len() && opcode.first()?.is_ascii_alphabetic() => {
                 let guard = Some(Guard { register, negated });
-                if let Some((decoded, length)) = self.lowering.known_opcode(opcode) {
-                    return self.instruction(start, decoded, behind_blanks(&opcode[length..]), guard);
+                if let Some((id, length)) = self.lowering.known_opcode(opcode) {
+                    return self.instruction(start, id, behind_blanks(&opcode[length..]), guard);
                 }
                 let behind = behind_opcode(opcode);
                 self.other_instruction(start, (opcode, behind), behind_blanks(behind), guard)
@@ -173,13 +173,13 @@ impl<'s> Code<'_, '_, 's> {
     fn instruction(
         &mut self,
         start: &'s [u8],
-        decoded: (Decoded, u8),
+        id: OpcodeId,
         rest: &'s [u8],
         guard: Option<Guard>,
     ) -> Option<&'s [u8]> {
         let body = &self.lowering.body;
         let (values, references) = (body.values.len(), body.references.len());
-        if let Some(behind) = self.simple_instruction(start, decoded, rest, guard) {
+        if let Some(behind) = self.simple_instruction(start, id, rest, guard) {
             return Some(behind);
         }
         self.lowering.body.values.truncate(values);
@@ -192,26 +192,22 @@ impl<'s> Code<'_, '_, 's> {
     fn simple_instruction(
         &mut self,
         start: &'s [u8],
-        (Decoded { op, shape, listed }, least): (Decoded, u8),
+        id: OpcodeId,
         mut rest: &'s [u8],
         guard: Option<Guard>,
     ) -> Option<&'s [u8]> {
-        if !matches!(listed, Listed::No) {
-            return None;
-        }
-        let results = match shape {
-            Shape::Plain(results) | Shape::Memory { results, .. } => usize::from(results),
-            Shape::Guess => usize::from(begins_name(rest) || rest.first() == Some(&b'{')),
-            Shape::MaskLast | Shape::MaskAbsent => {
-                usize::from(op != Op::Collective(Collective::Sync, MemberMask::Operand))
+        let &Opcode { least, form, .. } = self.lowering.opcode(id);
+        let results = match form {
+            Form::Plain { results, .. } | Form::Memory { results } | Form::Collective { results, .. } => {
+                usize::from(results)
             }
-            Shape::Branch => return self.branch(start, rest, op, guard),
-            Shape::Call | Shape::BranchTable => return None,
+            Form::Guess => usize::from(begins_name(rest) || rest.first() == Some(&b'{')),
+            Form::Branch => return self.branch(start, id, rest, guard),
+            Form::Other => return None,
         };
-        let is_collective = matches!(shape, Shape::MaskLast | Shape::MaskAbsent);
         let first = self.lowering.body.values.len();
         let (mut count, mut is_at_end) = (0, false);
-        if let Some(behind) = rest.strip_prefix(b";") {
+        if let [b';', behind @ ..] = rest {
             (rest, is_at_end) = (behind, true);
         }
         while count < results && !is_at_end && rest.first() != Some(&b'[') {
@@ -219,19 +215,15 @@ impl<'s> Code<'_, '_, 's> {
             count += 1;
         }
         let uses = self.lowering.body.values.len();
-        if is_collective {
-            if count < results {
-                return None;
+        match form {
+            Form::Memory { .. } if !is_at_end => {
+                (rest, is_at_end) = self.operand(rest, Role::Address)?;
+                count += 1;
             }
             // The place of the mask.
-            self.lowering.body.values.push(Value::Unknown);
-        }
-        if matches!(shape, Shape::Memory { .. }) {
-            if is_at_end {
-                return None;
-            }
-            (rest, is_at_end) = self.operand(rest, Role::Address)?;
-            count += 1;
+            Form::Collective { .. } if count == results => self.lowering.body.values.push(Value::Unknown),
+            Form::Memory { .. } | Form::Collective { .. } => return None,
+            _ => {}
         }
         while !is_at_end {
             (rest, is_at_end) = self.operand(rest, Role::Use)?;
@@ -242,22 +234,27 @@ impl<'s> Code<'_, '_, 's> {
         }
         let span = self.span(start, rest);
         let lowering = &mut self.lowering;
-        let op = match shape {
-            Shape::Plain(_) | Shape::Guess => lowering.refined(op, first, uses),
-            _ => op,
-        };
-        if shape == Shape::MaskLast {
-            lowering.move_mask_to_front(uses);
+        let mut op = lowering.opcode(id).decoded.op;
+        match form {
+            Form::Plain { is_refined: true, .. } => op = lowering.refined(op, first, uses),
+            Form::Collective { has_mask: true, .. } => lowering.move_mask_to_front(uses),
+            _ => {}
         }
         lowering.push(op, guard, span, first, uses - first);
-        if matches!(op, Op::Return | Op::Exit | Op::Trap) {
+        if matches!(form, Form::Plain { ends_path: true, .. }) {
             lowering.end_block(guard.map(|_| Edge::Next));
         }
         Some(rest)
     }
 
     /// A branch whose only operand is the name of a label.
-    fn branch(&mut self, start: &[u8], rest: &'s [u8], op: Op, guard: Option<Guard>) -> Option<&'s [u8]> {
+    fn branch(
+        &mut self,
+        start: &[u8],
+        id: OpcodeId,
+        rest: &'s [u8],
+        guard: Option<Guard>,
+    ) -> Option<&'s [u8]> {
         if !begins_name(rest) {
             return None;
         }
@@ -265,9 +262,9 @@ impl<'s> Code<'_, '_, 's> {
         let [b';', behind @ ..] = behind_blanks(end) else {
             return None;
         };
-        let label = self.span(rest, end);
-        self.lowering
-            .branch_ahead(op, guard, self.span(start, behind), label);
+        let (label, span) = (self.span(rest, end), self.span(start, behind));
+        let op = self.lowering.opcode(id).decoded.op;
+        self.lowering.branch_ahead(op, guard, span, label);
         Some(behind)
     }
 
