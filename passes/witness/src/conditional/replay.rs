@@ -411,6 +411,10 @@ impl<'m> Replay<'m> {
             };
             failures.is_complete &= !outcome.is_unknown();
             failures.is_too_long |= outcome.end == End::Unknown(Unknown::Steps);
+            failures.unknown_branch = match &outcome.end {
+                End::Unknown(Unknown::Branch(branch)) => Some(branch.clone()),
+                _ => None,
+            };
             failures.is_excluded |= outcome.has_shifted_beyond || outcome.breaks_assumption;
             let reached = sites.iter().filter(|site| outcome.reached.contains(*site));
             failures.reached.extend(reached.cloned());
@@ -646,6 +650,8 @@ pub(super) struct Failures {
     pub is_complete: bool,
     /// A run took too many instructions.
     pub is_too_long: bool,
+    /// The branch that the last run ended at, as its way is not known.
+    pub unknown_branch: Option<Site>,
     /// See [`Course::finish`].
     pub course: u64,
     /// The code is not meant for the values: see [`Outcome::has_shifted_beyond`] and [`Outcome::breaks_assumption`].

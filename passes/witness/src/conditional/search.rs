@@ -20,7 +20,7 @@ use crate::analysis::{Certainty, ModuleAnalyses};
 use crate::assumptions::Assumptions;
 use crate::ir::InstructionId;
 use crate::limits::{
-    MAX_IDLE_MEMORY, MAX_RIGHT_GROUPS, MAX_RUNS_ASTRAY, MAX_SCENARIOS, MAX_SCENARIOS_ALIKE, MAX_SEARCH_STEPS,
+    MAX_IDLE_MEMORY, MAX_RIGHT_GROUPS, MAX_RUNS_ASTRAY, MAX_RUNS_STUCK, MAX_SCENARIOS, MAX_SCENARIOS_ALIKE, MAX_SEARCH_STEPS,
 };
 
 /// The conditional findings of a module, by kernel in the order of the input: of the potential ones that the lane analysis has made,
@@ -176,6 +176,8 @@ struct Tally {
     is_worse: bool,
     /// Runs since the last one that reached a site of interest.
     astray: usize,
+    /// The branch that the last runs ended at, as its way is not known, with their number.
+    stuck: Option<(Site, usize)>,
     /// The courses of runs so far.
     courses: FxHashSet<u64>,
     /// The course of the current scenario's run with unknown memory.
@@ -190,10 +192,33 @@ impl Tally {
             first,
             is_worse: false,
             astray: 0,
+            stuck: None,
             courses: FxHashSet::default(),
             course: 0,
             memory_is_idle: Some(0),
         }
+    }
+}
+
+impl Tally {
+    /// The same with other blocks, after runs that ended at one branch.
+    fn after(first: Option<Place>, stuck: Option<(Site, usize)>) -> Self {
+        Self {
+            stuck: stuck.map(|(site, runs)| (site, runs.min(MAX_RUNS_STUCK - 1))),
+            ..Self::new(first)
+        }
+    }
+
+    fn is_stuck(&self) -> bool {
+        self.stuck.as_ref().is_some_and(|(_, runs)| *runs >= MAX_RUNS_STUCK)
+    }
+
+    /// Notes a run that ended at this branch, if it did.
+    fn note_end(&mut self, branch: Option<Site>) {
+        self.stuck = branch.map(|branch| match self.stuck.take() {
+            Some((known, runs)) if known == branch => (known, runs + 1),
+            _ => (branch, 1),
+        });
     }
 }
 
@@ -264,7 +289,8 @@ impl Search for LaneSearch<'_, '_> {
     }
 
     fn is_enough(&self, class: &SiteClass, count: usize, trial: &Trial<Self>) -> bool {
-        let is_idle = trial.tally.astray >= MAX_RUNS_ASTRAY || trial.idle >= MAX_SCENARIOS_ALIKE;
+        let is_astray = trial.tally.astray >= MAX_RUNS_ASTRAY || trial.tally.is_stuck();
+        let is_idle = is_astray || trial.idle >= MAX_SCENARIOS_ALIKE;
         trial.tally.is_worse || is_idle || count > 0 && trial.open.is_disjoint(&class.decided)
     }
 
@@ -287,6 +313,7 @@ impl Search for LaneSearch<'_, '_> {
         }
         let is_astray = failures.reached.is_empty() || failures.is_too_long;
         tally.astray = if is_astray { tally.astray + 1 } else { 0 };
+        tally.note_end(failures.unknown_branch.filter(|_| is_astray));
         tally.courses.insert(failures.course);
         if failures.is_excluded {
             // The code is not meant for these values.
@@ -314,6 +341,9 @@ impl Search for LaneSearch<'_, '_> {
             if fails && self.is_failure_of_kernel(&witness, &failure) {
                 trial.add(failure.site.clone(), witness, failure);
             }
+        }
+        if trial.tally.is_stuck() {
+            return Ran::Last(1);
         }
         Ran::new(failures.is_complete)
     }
@@ -364,11 +394,13 @@ impl LaneSearch<'_, '_> {
     fn try_groups(&self, groups: &[Vec<Shape>], mut class: SiteClass) -> Vec<Failed> {
         let mut best: Option<Trial<Self>> = None;
         let mut right: Vec<BTreeSet<Site>> = Vec::new();
+        let mut stuck = None;
         for group in groups {
             let first = best.as_ref().and_then(Trial::first_place_that_goes_wrong);
             let scenario = best.as_ref().and_then(|best| best.scenario);
-            let (sites, tally) = (class.members.clone(), Tally::new(first.clone()));
-            let trial = self.try_group(&class, sites, group, scenario, tally);
+            let (sites, tally) = (class.members.clone(), Tally::after(first.clone(), stuck.take()));
+            let mut trial = self.try_group(&class, sites, group, scenario, tally);
+            stuck = trial.tally.stuck.take();
             if trial.is_cut && trial.found.is_empty() {
                 return Vec::new();
             }
