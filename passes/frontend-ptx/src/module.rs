@@ -241,3 +241,72 @@ fn target<'t>(tree: &'t Tree<'t>) -> Target<'t> {
         ..Target::named(name)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Reads a kernel with this body in one pass if that is possible, and says whether it was. Either way the module must be that of the tree.
+    fn is_read_in_one_pass(body: &str) -> bool {
+        let text = format!(
+            ".version 8.5\n.target sm_90\n.address_size 64\n.func (.param .b32 r) f(.param .b32 a);\n.global .b32 g;\n\
+             .visible .entry k(.param .u64 p)\n{{\n.reg .pred %p<9>;\n.reg .b32 %r<99>;\n.reg .b64 %rd<9>;\n.reg .f32 %f<9>;\n{body}\n}}\n"
+        );
+        let text = text.as_bytes();
+        let (tree, code) = read(text, Deadline::NEVER).unwrap();
+        let whole = parse(text).unwrap();
+        let (found, wanted) = (PtxOrigin::new(&tree), PtxOrigin::new(&whole));
+        let found = code.module(&tree, &found, Deadline::NEVER);
+        let wanted = lower(&whole, &wanted);
+        assert_eq!(format!("{found:?}"), format!("{wanted:?}"), "{body}");
+        assert_eq!(tree.errors(), whole.errors(), "{body}");
+        !tree.has_all_code()
+    }
+
+    #[test]
+    fn code_is_read_in_one_pass() {
+        for body in [
+            "ret;",
+            "mov.u32 %r1, %tid.x;\nadd.s32 %r2, %r1, -7 ;\nmul.f32 %f1, %f2, 0f3F800000;\n",
+            "ld.param.u64 %rd1, [p];\nld.global.v2.u32 {%r1, %r2}, [%rd1+-16];\nst.global.v2.u32 [%rd1+8], {%r2, _};",
+            "mov.b64 %rd1, {%r1,%r2};\nmov.b64 {%r3, %r4} , %rd1;\nand.b32 %r5, %r4, 0xFF;\nshl.b32 %r6, %r5, 4294967295;",
+            "atom.global.add.u32 %r1, [g], 1;\nred.global.add.u32 [g+0], %r1;\nmov.u64 %rd1, g;\ncvta.global.u64 %rd2, %rd1;",
+            "setp.lt.s32 %p1, %r1, 5;\n@%p1 bra DONE;\n@!%p1 add.s32 %r1, %r1, 1;\nDONE:\nbar.sync 0;\nret;",
+            "shfl.sync.down.b32 %r1|%p1, %r2, 16, 31, -1;\nvote.sync.ballot.b32 %r3, %p1, 0xffffffff;\nbar.warp.sync %r3;",
+            "AGAIN: { .reg .pred q; setp.ne.s32 q, %r1, 0; @q bra AGAIN; @q bra INNER; INNER: ret; }\nret;",
+            "{ .reg .pred p1; INNER: @p1 bra INNER; }\n{ .reg .b32 r1; INNER: bra INNER; }",
+            "{ // call\n.param .b32 a0;\nst.param.b32 [a0+0], %r1;\n.param .b32 v0;\ncall.uni (v0), f, (a0);\nld.param.b32 %r2, [v0+0];\n}",
+            "{ .reg .b64 t; mov.u64 t, f; PROTO: .callprototype (.param .b32 _) _ (.param .b32 _); .param .b32 a; .param .b32 v; \
+             call (v), t, (a), PROTO; }",
+            ".pragma \"nounroll\";\n/* no code */ ; ;\nfrobnicate.b32 %r1, %r2, (3 + 4);\nadd .s32 %r1, %r2, 1;\nL:\nbra L;",
+            ".loc 1 7 3\nadd.s32 %r1, %r1, 1;\n.loc 1 8 3, function_name L, inlined_at 1 9 2\nret;",
+            "cp.async.ca.shared.global [%rd1], [%rd2], 16;\nmbarrier.init.shared.b64 [%rd1], 1;\nldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r1}, [%rd1];",
+            // Fewer operands than the opcode has: malformed for the lowering, and not for the grammar.
+            "add.s32 %r1;\n@%r1 ret;\nbra;",
+        ] {
+            assert!(is_read_in_one_pass(body), "{body}");
+        }
+    }
+
+    #[test]
+    fn what_one_pass_cannot_tell_is_read_as_a_tree() {
+        let deep = "{".repeat(1_025) + &"}".repeat(1_025);
+        for body in [
+            "T: .branchtargets A, B;\nbrx.idx %r1, T;\nA: ret;\nB: ret;",
+            "mov.u32 %r1, %r2;\n.shared .b32 s[4];\nst.shared.b32 [s], %r1;",
+            "mov.u64 %rd1, nobody;",
+            "mov.u64 %rd1, L;\nL: ret;",
+            "bra NOWHERE;",
+            "{ INNER: ret; }\nbra INNER;",
+            "mov.u32 %r1 %r2;\nret;",
+            "mov.u32 %r1, \"text;\nret;",
+            "ret; }\n.version 8.5 {",
+            "ret;\n.version 8.5",
+            ".file 1 \"a.cu\"\nret;\n.file 2 \"b.cu\"",
+            "ret;\n/* no end",
+            &format!("ret;\n{deep}"),
+        ] {
+            assert!(!is_read_in_one_pass(body), "{body}");
+        }
+    }
+}

@@ -20,7 +20,8 @@ use crate::analysis::{Certainty, ModuleAnalyses};
 use crate::assumptions::Assumptions;
 use crate::ir::InstructionId;
 use crate::limits::{
-    MAX_IDLE_MEMORY, MAX_RIGHT_GROUPS, MAX_RUNS_ASTRAY, MAX_RUNS_STUCK, MAX_SCENARIOS, MAX_SCENARIOS_ALIKE, MAX_SEARCH_STEPS,
+    MAX_IDLE_MEMORY, MAX_RIGHT_GROUPS, MAX_RUNS_ASTRAY, MAX_RUNS_STUCK, MAX_SCENARIOS, MAX_SCENARIOS_ALIKE,
+    MAX_SEARCH_STEPS,
 };
 
 /// The conditional findings of a module, by kernel in the order of the input: of the potential ones that the lane analysis has made,
@@ -210,7 +211,9 @@ impl Tally {
     }
 
     fn is_stuck(&self) -> bool {
-        self.stuck.as_ref().is_some_and(|(_, runs)| *runs >= MAX_RUNS_STUCK)
+        self.stuck
+            .as_ref()
+            .is_some_and(|(_, runs)| *runs >= MAX_RUNS_STUCK)
     }
 
     /// Notes a run that ended at this branch, if it did.
