@@ -255,6 +255,8 @@ struct ExchangeScreen<'a, 'm> {
     predicates: FxHashMap<Register, Option<Lanes>>,
     /// By register: the lane analysis may know more about it than [`Linear`].
     knowable: FxHashMap<Register, bool>,
+    /// The words that the accesses of a piece write; its memory is used again.
+    written: FxHashMap<(Parts, i64), Written>,
     steps: usize,
 }
 
@@ -333,6 +335,7 @@ impl<'a, 'm> ExchangeScreen<'a, 'm> {
             follows_parts: false,
             predicates: FxHashMap::default(),
             knowable: FxHashMap::default(),
+            written: FxHashMap::default(),
             steps: MAX_EXCHANGE_STEPS,
         }
     }
@@ -669,23 +672,38 @@ impl ExchangeScreen<'_, '_> {
     fn has_clash(&mut self, made: &[(usize, Lanes)]) -> bool {
         let bytes = made.iter().map(|&(access, _)| self.pieces.all[access].bytes);
         let granule = bytes.min().unwrap_or(1);
-        let words = |at, bytes| word_indices(granule, at, bytes);
-        let mut written: FxHashMap<(Parts, i64), Written> = FxHashMap::default();
+        let mut written = std::mem::take(&mut self.written);
+        written.clear();
+        let has_clash = self.has_clash_of_known_writes(made, granule, &mut written)
+            || self.may_clash_at_unknown_address(made.iter().map(|&(access, _)| access))
+            || self.has_clash_with_reads(made, granule, &mut written);
+        self.written = written;
+        has_clash
+    }
+
+    /// Notes the words that accesses write where their addresses are known. True if two lanes write different values to one of them.
+    fn has_clash_of_known_writes(
+        &mut self,
+        made: &[(usize, Lanes)],
+        granule: i64,
+        written: &mut FxHashMap<(Parts, i64), Written>,
+    ) -> bool {
         for &(number, set) in made {
+            if !self.pieces.all[number].is_store {
+                continue;
+            }
             let Some((parts, by)) = self.lane_addresses(number) else {
                 continue;
             };
             let access = &self.pieces.all[number];
             let (stored, bytes) = (access.stored, access.bytes);
-            if !access.is_store {
-                continue;
-            }
             let values = stored.and_then(|value| self.value_in_each_lane(value));
             for lane in lanes_in_set(set) {
                 let value = values.map(|values| values[lane]);
-                for word in words(by[lane], bytes) {
+                for word in word_indices(granule, by[lane], bytes) {
                     let entry = written.entry((parts, word)).or_insert(Written {
                         lanes: 0,
+                        before: 0,
                         first: (lane, value),
                     });
                     entry.lanes |= 1 << lane;
@@ -697,25 +715,36 @@ impl ExchangeScreen<'_, '_> {
             }
         }
         self.steps = self.steps.saturating_sub(made.len());
-        if self.may_clash_at_unknown_address(made.iter().map(|&(access, _)| access)) {
-            return true;
-        }
-        let mut before: FxHashMap<(Parts, i64), Lanes> = FxHashMap::default();
-        made.iter().any(|&(number, set)| {
+        false
+    }
+
+    /// True if a lane reads a word that another lane writes, and that it has not written itself before: then the clash is reported for the
+    /// writes.
+    fn has_clash_with_reads(
+        &mut self,
+        made: &[(usize, Lanes)],
+        granule: i64,
+        written: &mut FxHashMap<(Parts, i64), Written>,
+    ) -> bool {
+        let is_read = |access: usize| !self.pieces.all[access].is_store;
+        let Some(last) = made.iter().rposition(|&(access, _)| is_read(access)) else {
+            return false;
+        };
+        made[..=last].iter().any(|&(number, set)| {
             let Some((parts, by)) = self.lane_addresses(number) else {
                 return false;
             };
             let access = &self.pieces.all[number];
             lanes_in_set(set).any(|lane| {
-                words(by[lane], access.bytes).any(|word| {
+                word_indices(granule, by[lane], access.bytes).any(|word| {
+                    let Some(written) = written.get_mut(&(parts, word)) else {
+                        return false;
+                    };
                     if access.is_store {
-                        *before.entry((parts, word)).or_insert(0) |= 1 << lane;
+                        written.before |= 1 << lane;
                         return false;
                     }
-                    // If the lane may have written the bytes itself, the clash is reported for the writes.
-                    let own = before.get(&(parts, word)).copied().unwrap_or(0);
-                    let written = written.get(&(parts, word));
-                    own >> lane & 1 == 0 && written.is_some_and(|written| written.lanes & !(1 << lane) != 0)
+                    written.before >> lane & 1 == 0 && written.lanes & !(1 << lane) != 0
                 })
             })
         })
@@ -739,6 +768,8 @@ struct Group {
 /// The writes to a word.
 struct Written {
     lanes: Lanes,
+    /// The lanes that have written it before an access that is examined.
+    before: Lanes,
     /// The first write: its lane, and its value, where known.
     first: (usize, Option<u64>),
 }
