@@ -255,6 +255,8 @@ struct ExchangeScreen<'a, 'm> {
     predicates: FxHashMap<Register, Option<Lanes>>,
     /// By register: the lane analysis may know more about it than [`Linear`].
     knowable: FxHashMap<Register, bool>,
+    /// The addresses of accesses, once they have been asked for; `None` for one that is not known in all lanes.
+    places: Vec<Option<Option<Rc<LanePlaces>>>>,
     /// The words that the accesses of a piece write; its memory is used again.
     written: FxHashMap<(Parts, i64), Written>,
     steps: usize,
@@ -335,6 +337,7 @@ impl<'a, 'm> ExchangeScreen<'a, 'm> {
             follows_parts: false,
             predicates: FxHashMap::default(),
             knowable: FxHashMap::default(),
+            places: Vec::new(),
             written: FxHashMap::default(),
             steps: MAX_EXCHANGE_STEPS,
         }
@@ -459,7 +462,19 @@ impl ExchangeScreen<'_, '_> {
     }
 
     /// The address of an access, if it is known in all lanes.
-    fn lane_addresses(&mut self, access: usize) -> Option<LanePlaces> {
+    fn lane_addresses(&mut self, access: usize) -> Option<Rc<LanePlaces>> {
+        if self.places.is_empty() {
+            self.places.resize(self.pieces.all.len(), None);
+        }
+        if let Some(known) = &self.places[access] {
+            return known.clone();
+        }
+        let found = self.computed_lane_addresses(access).map(Rc::new);
+        self.places[access] = Some(found.clone());
+        found
+    }
+
+    fn computed_lane_addresses(&mut self, access: usize) -> Option<LanePlaces> {
         let access = &self.pieces.all[access];
         let Sum { parts, by } = self.sums.description_of(access.address)?;
         let by = by.number_in_each_lane()?;
@@ -548,12 +563,13 @@ impl ExchangeScreen<'_, '_> {
     fn may_clash_in_sample_lanes(&mut self, made: &[usize]) -> bool {
         let mut groups: FxHashMap<Parts, Group> = FxHashMap::default();
         for &number in made {
-            let Some((parts, by)) = self.lane_addresses(number) else {
+            let Some(places) = self.lane_addresses(number) else {
                 continue;
             };
+            let (parts, by) = &*places;
             let by = FIRST.map(|lane| by[lane]);
             let is_own = (1..FIRST.len()).all(|lane| !by[..lane].contains(&by[lane]));
-            let group = groups.entry(parts).or_insert(Group {
+            let group = groups.entry(*parts).or_insert(Group {
                 by,
                 has_store: false,
                 is_apart: true,
@@ -588,21 +604,23 @@ impl ExchangeScreen<'_, '_> {
         let granule = bytes.min().unwrap_or(1);
         let words = |at, bytes| word_indices(granule, at, bytes);
         let mut writers: FxHashMap<(Parts, i64), Lanes> = FxHashMap::default();
-        for &(number, (parts, by)) in places.iter().filter(|(number, _)| all[*number].is_store) {
-            for (lane, at) in by.into_iter().enumerate() {
-                for word in words(at, all[number].bytes) {
-                    *writers.entry((parts, word)).or_default() |= 1 << lane;
+        for (number, place) in places.iter().filter(|(number, _)| all[*number].is_store) {
+            let (parts, by) = &**place;
+            for (lane, &at) in by.iter().enumerate() {
+                for word in words(at, all[*number].bytes) {
+                    *writers.entry((*parts, word)).or_default() |= 1 << lane;
                 }
             }
         }
-        places.into_iter().any(|(number, (parts, by))| {
+        places.into_iter().any(|(number, place)| {
+            let (parts, by) = &*place;
             let (is_store, stored, bytes) = {
                 let access = &self.pieces.all[number];
                 (access.is_store, access.stored, access.bytes)
             };
-            let meets = by.into_iter().enumerate().any(|(lane, at)| {
+            let meets = by.iter().enumerate().any(|(lane, &at)| {
                 words(at, bytes).any(|word| {
-                    let lanes = writers.get(&(parts, word)).copied().unwrap_or(0);
+                    let lanes = writers.get(&(*parts, word)).copied().unwrap_or(0);
                     lanes & !(1 << lane) != 0
                 })
             });
@@ -692,16 +710,17 @@ impl ExchangeScreen<'_, '_> {
             if !self.pieces.all[number].is_store {
                 continue;
             }
-            let Some((parts, by)) = self.lane_addresses(number) else {
+            let Some(places) = self.lane_addresses(number) else {
                 continue;
             };
+            let (parts, by) = &*places;
             let access = &self.pieces.all[number];
             let (stored, bytes) = (access.stored, access.bytes);
             let values = stored.and_then(|value| self.value_in_each_lane(value));
             for lane in lanes_in_set(set) {
                 let value = values.map(|values| values[lane]);
                 for word in word_indices(granule, by[lane], bytes) {
-                    let entry = written.entry((parts, word)).or_insert(Written {
+                    let entry = written.entry((*parts, word)).or_insert(Written {
                         lanes: 0,
                         before: 0,
                         first: (lane, value),
@@ -731,13 +750,14 @@ impl ExchangeScreen<'_, '_> {
             return false;
         };
         made[..=last].iter().any(|&(number, set)| {
-            let Some((parts, by)) = self.lane_addresses(number) else {
+            let Some(places) = self.lane_addresses(number) else {
                 return false;
             };
+            let (parts, by) = &*places;
             let access = &self.pieces.all[number];
             lanes_in_set(set).any(|lane| {
                 word_indices(granule, by[lane], access.bytes).any(|word| {
-                    let Some(written) = written.get_mut(&(parts, word)) else {
+                    let Some(written) = written.get_mut(&(*parts, word)) else {
                         return false;
                     };
                     if access.is_store {

@@ -612,12 +612,13 @@ impl ExchangeScreen<'_, '_> {
         groups: &mut Vec<Group>,
     ) -> KnownAddresses {
         for &(access, set) in made {
-            let Some((parts, offsets)) = self.lane_addresses(access) else {
+            let Some(places) = self.lane_addresses(access) else {
                 if self.is_unknown_but_knowable(access) {
                     return KnownAddresses::NotAll;
                 }
                 continue;
             };
+            let (parts, offsets) = *places;
             let base = self.sums.domain().terms_of(parts);
             if !self.is_in_shared_memory(access, &base) {
                 continue;
