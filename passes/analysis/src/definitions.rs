@@ -51,6 +51,7 @@ impl Definitions {
     }
 
     /// The instructions that write `register`.
+    #[inline]
     #[must_use]
     pub fn writers_of(&self, register: Register) -> &[InstructionId] {
         match &self.written[register.index()] {

@@ -131,6 +131,7 @@ impl Registers {
     }
 
     /// The bits of a register; 1 for predicates, 0 where not known.
+    #[inline]
     #[must_use]
     pub fn bits(&self, register: Register) -> u8 {
         self.bits[register.index()]
@@ -385,24 +386,28 @@ impl Body<'_> {
     }
 
     /// The instruction with this index.
+    #[inline]
     #[must_use]
     pub fn instruction(&self, id: InstructionId) -> &Instruction {
         &self.instructions[id.index()]
     }
 
     /// The place of the instruction with this index.
+    #[inline]
     #[must_use]
     pub fn place(&self, id: InstructionId) -> SourcePlace {
         self.places[id.index()]
     }
 
     /// The place of that instruction in the input.
+    #[inline]
     #[must_use]
     pub fn span_of(&self, id: InstructionId) -> Span {
         self.place(id).span
     }
 
     /// The registers it writes; [`Value::Unknown`] for a sink.
+    #[inline]
     #[must_use]
     pub fn results(&self, instruction: &Instruction) -> &[Value] {
         &self.values[instruction.values.range()][..usize::from(instruction.results)]
@@ -418,11 +423,13 @@ impl Body<'_> {
     }
 
     /// The registers it writes.
+    #[inline]
     pub fn defined(&self, instruction: &Instruction) -> impl Iterator<Item = Register> + Clone + '_ {
         registers(self.results(instruction))
     }
 
     /// The operands it reads, without its guard.
+    #[inline]
     #[must_use]
     pub fn uses(&self, instruction: &Instruction) -> &[Value] {
         &self.values[instruction.values.range()][usize::from(instruction.results)..]
@@ -502,6 +509,7 @@ impl Body<'_> {
     }
 
     /// The instructions of a block, with their indices.
+    #[inline]
     pub fn block(&self, id: BlockId) -> impl DoubleEndedIterator<Item = (InstructionId, &Instruction)> + '_ {
         let range = self.blocks[id.index()].instructions.range();
         range
@@ -511,12 +519,14 @@ impl Body<'_> {
     }
 
     /// The successors of a block.
+    #[inline]
     #[must_use]
     pub fn successors(&self, id: BlockId) -> &[BlockId] {
         &self.edges[self.blocks[id.index()].successors.range()]
     }
 
     /// The last instruction of a block, if it ends one.
+    #[inline]
     #[must_use]
     pub fn terminator(&self, id: BlockId) -> Option<&Instruction> {
         let (_, last) = self.block(id).next_back()?;
@@ -524,6 +534,7 @@ impl Body<'_> {
     }
 
     /// The block that holds an instruction.
+    #[inline]
     #[must_use]
     pub fn block_of(&self, instruction: InstructionId) -> BlockId {
         let number = instruction.index() as u32;

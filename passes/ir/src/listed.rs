@@ -34,6 +34,7 @@ impl Body<'_> {
     }
 
     /// The operation that begins with an instruction.
+    #[inline]
     #[must_use]
     pub fn asynchronous_at(&self, id: InstructionId) -> Option<&Asynchronous> {
         let all = &self.asynchronous;
