@@ -15,7 +15,7 @@ use super::body::{Edge, Lowered, Lowering};
 use super::opcodes::{Form, Opcode, OpcodeId};
 use super::operands::Named;
 use super::short;
-use crate::limits::{BYTES_OF_STATEMENT, MAX_OFFSET_DIGITS, MAX_SIMPLE_OPCODE_BYTES};
+use crate::limits::{BYTES_OF_STATEMENT, MAX_OFFSET_DIGITS, MAX_SIMPLE_ELEMENTS, MAX_SIMPLE_OPCODE_BYTES};
 use ptxcheck_ir::{Guard, Value};
 
 /// The body of a function whose head is in a tree; `None` where only a whole tree can tell.
@@ -40,17 +40,17 @@ pub(super) fn lower<'s>(
             _ => return None,
         }
     }
-    let mut code_of = Code {
+    let mut reading = Reading {
         lowering,
         reader,
         text,
     };
     if !code.is_empty() {
-        code_of.read(code)?;
+        reading.read(code)?;
     }
-    code_of.lowering.resolve_labels_ahead()?;
-    let is_whole = !code_of.lowering.needs_whole_tree();
-    is_whole.then(|| code_of.lowering.finish(function.span.end))
+    let Reading { mut lowering, .. } = reading;
+    lowering.resolve_labels_ahead()?;
+    (!lowering.needs_whole_tree()).then(|| lowering.finish(function.span.end))
 }
 
 /// What an operand is to its instruction.
@@ -61,14 +61,14 @@ enum Role {
     Use,
 }
 
-/// The code that is being read. Each rest of the text reaches to the end of the text.
-struct Code<'a, 'r, 's> {
+/// The reading of a function's code. Each rest of the text reaches to the end of the text.
+struct Reading<'a, 'r, 's> {
     lowering: Lowering<'a, 's>,
     reader: &'r mut BodyReader<'s>,
     text: &'s [u8],
 }
 
-impl<'s> Code<'_, '_, 's> {
+impl<'s> Reading<'_, '_, 's> {
     fn offset(&self, rest: &[u8]) -> u32 {
         (self.text.len() - rest.len()) as u32
     }
@@ -346,7 +346,7 @@ impl<'s> Code<'_, '_, 's> {
     /// The elements of a vector, behind its brace.
     fn vector(&mut self, rest: &'s [u8], role: Role) -> Option<&'s [u8]> {
         let mut rest = behind_blanks(rest);
-        loop {
+        for _ in 0..MAX_SIMPLE_ELEMENTS {
             rest = behind_blanks(self.scalar(rest, role)?);
             match rest.split_first()? {
                 (b',', after) => rest = behind_blanks(after),
@@ -354,13 +354,13 @@ impl<'s> Code<'_, '_, 's> {
                 _ => return None,
             }
         }
+        None
     }
 
     /// A name, and an offset that is a decimal number, behind the bracket.
     #[inline]
     fn address(&mut self, rest: &'s [u8]) -> Option<&'s [u8]> {
-        let offset_in_text = self.offset(rest);
-        let (base, end) = match self.lowering.leading_register(rest, offset_in_text) {
+        let (base, end) = match self.lowering.leading_register(rest, self.offset(rest)) {
             Some((register, length)) if matches!(rest.get(length), Some(b']' | b'+' | b'-')) => {
                 (Value::Register(register), &rest[length..])
             }

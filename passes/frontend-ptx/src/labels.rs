@@ -89,12 +89,15 @@ impl<'s> LabelsAhead<'s> {
     /// The labels that the names stand for; `None` if one stands for none.
     pub(super) fn resolve(self) -> Option<Vec<u32>> {
         let names = LabelNames::new(self.declared);
+        // Of the scope that a name is in, as for most.
         let mut open_scopes = Vec::new();
         let labels = self.named.iter().map(|&(scope, name)| {
-            open_scopes.clear();
-            let around = std::iter::successors(Some(scope), |scope| self.outer.get(scope).copied());
-            open_scopes.extend(around);
-            open_scopes.reverse();
+            if open_scopes.last() != Some(&scope) {
+                open_scopes.clear();
+                let around = std::iter::successors(Some(scope), |scope| self.outer.get(scope).copied());
+                open_scopes.extend(around);
+                open_scopes.reverse();
+            }
             names.find(&open_scopes, name)
         });
         labels.collect()

@@ -280,6 +280,7 @@ mod tests {
              call (v), t, (a), PROTO; }",
             ".pragma \"nounroll\";\n/* no code */ ; ;\nfrobnicate.b32 %r1, %r2, (3 + 4);\nadd .s32 %r1, %r2, 1;\nL:\nbra L;",
             ".loc 1 7 3\nadd.s32 %r1, %r1, 1;\n.loc 1 8 3, function_name L, inlined_at 1 9 2\nret;",
+            &format!("frobnicate {{%r1{}}}, %r2;", ", %r2".repeat(70)),
             "cp.async.ca.shared.global [%rd1], [%rd2], 16;\nmbarrier.init.shared.b64 [%rd1], 1;\nldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r1}, [%rd1];",
             // Fewer operands than the opcode has: malformed for the lowering, and not for the grammar.
             "add.s32 %r1;\n@%r1 ret;\nbra;",
@@ -305,6 +306,8 @@ mod tests {
             ".file 1 \"a.cu\"\nret;\n.file 2 \"b.cu\"",
             "ret;\n/* no end",
             &format!("ret;\n{deep}"),
+            // More parts than an operand may have.
+            &format!("frobnicate {{%r1{}}}, %r2;", ", %r2".repeat(70_000)),
         ] {
             assert!(!is_read_in_one_pass(body), "{body}");
         }

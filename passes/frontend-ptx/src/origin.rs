@@ -11,7 +11,6 @@ use ptxcheck_ptx_parser::{Element, Position, Span, debug_info};
 
 use crate::inlined::InlinedCalls;
 use crate::parameters::ParameterNames;
-use crate::parse::parse;
 use ptxcheck_ir::limits::{MAX_INITIAL_BYTES, MAX_INLINE_DEPTH};
 use ptxcheck_ir::places::Frame;
 use ptxcheck_ir::{DebugId, Ends, Origin, SymbolId};
@@ -86,7 +85,8 @@ impl<'t> PtxOrigin<'t> {
             return (self.tree, &self.locations);
         }
         let whole = self.whole.get_or_init(|| {
-            let tree = parse(self.tree.source()).ok()?;
+            // On this thread alone: while it waits for others, it might ask for the tree again.
+            let tree = ptxcheck_ptx_parser::parse(self.tree.source()).ok()?;
             Some((tree, Locations::default()))
         });
         match whole {
