@@ -341,9 +341,17 @@ impl PossibleSearch<'_, '_> {
         }
         for (writing, accessing) in [(one, other), (other, one)] {
             let warps = (writing.0, accessing.0);
+            let block = self.block;
+            let [of_writing, of_accessing] = [writing, accessing].map(|of| &block.warps[of.0].touches);
             for &(write, by) in &writing.1 {
+                if !write.is_write_and_is_atomic(of_writing).0 {
+                    continue;
+                }
+                let object = write.object(of_writing);
                 for &(access, of) in &accessing.1 {
-                    if self.found.len() < MAX_EXCHANGE_PAIRS && self.known.insert((warps, write, access)) {
+                    let may_meet =
+                        self.found.len() < MAX_EXCHANGE_PAIRS && access.object(of_accessing) == object;
+                    if may_meet && self.known.insert((warps, write, access)) {
                         let found = self.possible_pair(warps, (write, by), (access, of));
                         self.found.extend(found);
                     }
@@ -432,7 +440,7 @@ impl PossibleSearch<'_, '_> {
         // A write by a single instruction is usually executed by the one thread that its branch lets through.
         let is_election = is_write && (write.node, write.at) == (other.node, other.at);
         let is_pair = write.object == other.object && !is_election && !(write.is_strong && other.is_strong);
-        if !is_pair {
+        if !is_pair || write.is_apart_from(other) {
             return None;
         }
         let pool = &self.block.pool;

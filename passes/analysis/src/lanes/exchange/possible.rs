@@ -159,6 +159,14 @@ impl Access {
         }
     }
 
+    /// The object that is accessed.
+    pub(super) fn object(self, touches: &Touches) -> Object {
+        match self {
+            Self::Known(number) => touches.all[number].object,
+            Self::Loose(number) => touches.loose[number].object,
+        }
+    }
+
     /// The node and the instruction of the access.
     pub(super) fn node_and_instruction(self, touches: &Touches) -> AccessPlace {
         match self {

@@ -71,6 +71,21 @@ impl Touch {
             && place < own.saturating_add(i64::from(self.bytes))
     }
 
+    /// True if no lane accesses bytes that a lane of another access does, as the least and the greatest places show.
+    pub(super) fn is_apart_from(&self, other: &Self) -> bool {
+        let range = |touch: &Self| {
+            let (first, last) = touch
+                .places
+                .iter()
+                .fold((i64::MAX, i64::MIN), |(first, last), &place| {
+                    (first.min(place), last.max(place))
+                });
+            (first, last.saturating_add(i64::from(touch.bytes)))
+        };
+        let ((first, end), (other_first, other_end)) = (range(self), range(other));
+        end <= other_first || other_end <= first
+    }
+
     /// The words of `granule` bytes that a lane accesses.
     pub(super) fn touched_words(&self, lane: usize, granule: i64) -> impl Iterator<Item = Word> + use<> {
         let (object, first) = (self.object, self.places[lane]);
