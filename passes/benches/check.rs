@@ -2,8 +2,8 @@
 //!
 //! `cargo bench -p ptxcheck-passes --bench check -- [FILES or FOLDERS]`, without arguments the compiler output of the corpus:
 //!
-//! * a line for each step: tokens (a plain pass over the bytes, for comparison), parsing, lowering, each analysis, and rules with
-//!   what they ask beyond those; milliseconds of processor time on one thread, the best of several rounds, MB/s (10⁶ bytes), and the share
+//! * a line for each step: tokens (a plain pass over the bytes, for comparison), the tree of all of the text and its lowering (for comparison,
+//!   too), reading in one pass, as a check does, each analysis, and rules with what they ask beyond those; milliseconds of processor time on one thread, the best of several rounds, MB/s (10⁶ bytes), and the share
 //!   of the whole check;
 //! * the whole check on one thread and on all, with definite findings alone and with potential ones; seconds by the clock;
 //! * the check beside `ptxlint` over the same files, where a program of this name is on the path: one process of each in turn, on one
@@ -17,7 +17,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use ptxcheck_passes::frontend::ptx::{PtxOrigin, lower};
+use ptxcheck_passes::deadline::Deadline;
+use ptxcheck_passes::frontend::ptx::{PtxOrigin, lower, read};
 use ptxcheck_passes::ir::Module;
 use ptxcheck_passes::rule::Level;
 use ptxcheck_passes::run::{self, Bytes, Input};
@@ -107,9 +108,10 @@ const ANALYSES: [(&str, Analyse); 4] = [
     }),
 ];
 
-/// Times of the steps over all texts, in their order: tokens, parsing, lowering, analyses, all rules with their analyses.
+/// Times of the steps over all texts, in their order: tokens, the tree, its lowering, reading in one pass, analyses, all rules with their
+/// analyses.
 fn round(texts: &[(PathBuf, Vec<u8>)], settings: &Settings) -> Vec<Duration> {
-    let mut times = vec![Duration::ZERO; 4 + ANALYSES.len()];
+    let mut times = vec![Duration::ZERO; 5 + ANALYSES.len()];
     for (_, text) in texts {
         let mut step = 0;
         let mut last = processor_time();
@@ -125,7 +127,13 @@ fn round(texts: &[(PathBuf, Vec<u8>)], settings: &Settings) -> Vec<Duration> {
         };
         done(&mut times);
         let origin = PtxOrigin::new(&tree);
-        let module = lower(&tree, &origin);
+        black_box(lower(&tree, &origin));
+        done(&mut times);
+        let Ok((tree, code)) = read(text, Deadline::NEVER) else {
+            continue;
+        };
+        let origin = PtxOrigin::new(&tree);
+        let module = code.module(&tree, &origin, Deadline::NEVER);
         done(&mut times);
         let context = ModuleContext::new(&module, settings.for_rules());
         for (_, analyse) in ANALYSES {
@@ -143,8 +151,8 @@ fn steps(texts: &[(PathBuf, Vec<u8>)], bytes: usize) {
     let settings = Settings::default();
     let rounds: Vec<Vec<Duration>> = (0..ROUNDS).map(|_| round(texts, &settings)).collect();
     let best = |step: usize| rounds.iter().map(|round| round[step]).min().unwrap_or_default();
-    let (parse, lowering, rules) = (best(1), best(2), best(3 + ANALYSES.len()));
-    let whole = parse + lowering + rules;
+    let (read, rules) = (best(3), best(4 + ANALYSES.len()));
+    let whole = read + rules;
     let row = |name: &str, time: Duration| {
         println!(
             "{name:<24} {:>9.1} ms {:>9.0} MB/s {:>5.0} %",
@@ -154,11 +162,12 @@ fn steps(texts: &[(PathBuf, Vec<u8>)], bytes: usize) {
         );
     };
     row("tokens", best(0));
-    row("parse", parse);
-    row("lower", lowering);
+    row("tree", best(1));
+    row("lower the tree", best(2));
+    row("read in one pass", read);
     let mut analysed = Duration::ZERO;
     for (number, (name, _)) in ANALYSES.iter().enumerate() {
-        let time = best(3 + number);
+        let time = best(4 + number);
         analysed += time;
         row(name, time);
     }
