@@ -114,6 +114,8 @@ pub(crate) const MAX_SCENARIOS_ALIKE: usize = 5;
 /// Most consecutive runs that reach no suspicious place before the search ends.
 pub(crate) const MAX_RUNS_ASTRAY: usize = 6;
 
-/// Runs one after the other that end at one branch whose way is not known, before a site of interest, after which others would end there, too. With
-/// other blocks, one run more is enough.
-pub(crate) const MAX_RUNS_STUCK: usize = 4;
+/// Runs one after the other that end at one branch whose way is not known, before a site of interest, after which others would end there, too.
+pub(crate) const MAX_RUNS_STUCK: usize = 6;
+
+/// Those with other blocks, after so many with the first.
+pub(crate) const MORE_RUNS_STUCK: usize = 2;

@@ -21,7 +21,7 @@ use crate::assumptions::Assumptions;
 use crate::ir::InstructionId;
 use crate::limits::{
     MAX_IDLE_MEMORY, MAX_RIGHT_GROUPS, MAX_RUNS_ASTRAY, MAX_RUNS_STUCK, MAX_SCENARIOS, MAX_SCENARIOS_ALIKE,
-    MAX_SEARCH_STEPS,
+    MAX_SEARCH_STEPS, MORE_RUNS_STUCK,
 };
 
 /// The conditional findings of a module, by kernel in the order of the input: of the potential ones that the lane analysis has made,
@@ -205,7 +205,7 @@ impl Tally {
     /// The same with other blocks, after runs that ended at one branch.
     fn after(first: Option<Place>, stuck: Option<(Site, usize)>) -> Self {
         Self {
-            stuck: stuck.map(|(site, runs)| (site, runs.min(MAX_RUNS_STUCK - 1))),
+            stuck: stuck.map(|(site, runs)| (site, runs.min(MAX_RUNS_STUCK - MORE_RUNS_STUCK))),
             ..Self::new(first)
         }
     }
