@@ -375,7 +375,7 @@ pub struct Function {
     pub directives: Indices,
     /// The statements between the braces, as places in [`Tree::statements`]: [`Tree::body`] gives the statements.
     pub body: Indices,
-    /// The part of the body that was not read, from behind [`Self::body`] to the closing brace; empty where all of it was. See
+    /// The part of the body that was not read, from the end of [`Self::body`] to the closing brace; empty where all of it was. See
     /// [`parse_heads`](crate::parse_heads).
     pub unread: Span,
     /// True if it has braces: a definition, not a declaration.

@@ -35,7 +35,7 @@ impl<'s> BodyReader<'s> {
         Self { parser, text }
     }
 
-    /// The text, without the zeros behind it.
+    /// The text, without the zeros at its end.
     #[must_use]
     pub const fn text(&self) -> &'s [u8] {
         self.text
@@ -47,7 +47,7 @@ impl<'s> BodyReader<'s> {
         &self.parser.tree
     }
 
-    /// The instruction, label, declaration, prototype or directive at an offset, for [`Self::tree`], and the offset behind it. `None` where there is
+    /// The instruction, label, declaration, prototype or directive at an offset, for [`Self::tree`], and the offset after it. `None` where there is
     /// something else, or something malformed.
     pub fn read(&mut self, at: u32) -> Option<(Statement, u32)> {
         self.parser.keep_function_without_text();

@@ -89,7 +89,7 @@ pub(crate) enum Depth {
     Everything,
     /// All but the code of functions.
     Heads,
-    /// All but what stands in braces.
+    /// All outside of braces.
     Declarations,
 }
 
@@ -304,7 +304,7 @@ impl<'s> Parser<'s> {
         rest
     }
 
-    /// Reads the directives that a body begins with. Returns the text behind them.
+    /// Reads the directives that a body begins with. Returns the text after them.
     fn head_of_body(&mut self, body: &'s [u8]) -> &'s [u8] {
         let mut rest = trivia(body);
         while rest.first() == Some(&b'.') {

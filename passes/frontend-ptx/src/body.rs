@@ -37,7 +37,7 @@ struct Label {
 pub(super) enum Edge {
     Label(u32),
     Next,
-    /// The label that the text names so, by its number among those of [`LabelsAhead`].
+    /// The label of a name in [`LabelsAhead`], by the index of the name.
     Ahead(u32),
     /// The block that stands for all jumps through this table but the first.
     Hub(u32),
@@ -88,7 +88,7 @@ pub(super) struct Lowering<'a, 's> {
     block_span: Option<Span>,
 }
 
-/// What a function has become.
+/// The lowered body of a function.
 pub(super) struct Lowered<'s> {
     pub(super) body: Body<'s>,
     /// Its first debug location.
@@ -381,7 +381,7 @@ impl<'a, 's> Lowering<'a, 's> {
         self.opcodes.known(text)
     }
 
-    /// True if something was read that only a whole tree can tell the meaning of.
+    /// True if the meaning of a statement depends on the whole tree.
     pub(super) const fn needs_whole_tree(&self) -> bool {
         self.needs_whole_tree
     }

@@ -2,23 +2,23 @@
 //!
 //! Nearly all instructions have operands of a few simple forms: registers, other names, numbers, addresses with an offset, and vectors of these.
 //! They are lowered as they are read. Every other statement is handed over: the grammar of the parser reads it into a tree of its own, and it is
-//! lowered from there like a statement of a whole tree. What is malformed, and the rest that a whole tree is needed for, is not read at all:
+//! lowered from there like a statement of a whole tree. A malformed statement, or one whose meaning depends on the whole tree, ends the reading:
 //! then the module is read again as a tree. Either way the device IR is the same.
 
-use ptxcheck_ptx_parser::ast::{Function, StateSpace, Statement, StatementKind, Tree};
+use ptxcheck_ptx_parser::ast::{Function, OperandKind, StateSpace, Statement, StatementKind, Tree};
 use ptxcheck_ptx_parser::limits::{MAX_BLOCK_DEPTH, MAX_OPERANDS};
 use ptxcheck_ptx_parser::operand::integer;
-use ptxcheck_ptx_parser::scan::{begins_name, behind_blanks, behind_name, behind_opcode, ends_operand};
+use ptxcheck_ptx_parser::scan::{after_blanks, after_name, after_opcode, begins_name, ends_operand, number};
 use ptxcheck_ptx_parser::{BodyReader, Span};
 
 use super::body::{Edge, Lowered, Lowering};
 use super::opcodes::{Form, Opcode, OpcodeId};
 use super::operands::Named;
 use super::short;
-use crate::limits::{BYTES_OF_STATEMENT, MAX_OFFSET_DIGITS, MAX_SIMPLE_ELEMENTS, MAX_SIMPLE_OPCODE_BYTES};
+use crate::limits::{BYTES_OF_STATEMENT, MAX_SIMPLE_ELEMENTS, MAX_SIMPLE_OPCODE_BYTES};
 use ptxcheck_ir::{Guard, Value};
 
-/// The body of a function whose head is in a tree; `None` where only a whole tree can tell.
+/// The body of a function whose head is in a tree; `None` if a statement needs the whole tree.
 pub(super) fn lower<'s>(
     mut lowering: Lowering<'_, 's>,
     tree: &Tree<'s>,
@@ -53,7 +53,7 @@ pub(super) fn lower<'s>(
     (!lowering.needs_whole_tree()).then(|| lowering.finish(function.span.end))
 }
 
-/// What an operand is to its instruction.
+/// The role of an operand in its instruction.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Role {
     Result,
@@ -82,10 +82,10 @@ impl<'s> Reading<'_, '_, 's> {
         let mut rest = self.text.get(code.start as usize..)?;
         let mut depth = 0;
         loop {
-            while let [b' ' | b'\t' | b'\n' | b'\r', behind @ ..] = rest {
-                rest = behind;
+            while let [b' ' | b'\t' | b'\n' | b'\r', after @ ..] = rest {
+                rest = after;
             }
-            rest = behind_blanks(rest);
+            rest = after_blanks(rest);
             rest = match *rest.first()? {
                 _ if begins_name(rest) => self.label_or_instruction(rest)?,
                 b'@' => self.guarded(rest)?,
@@ -112,14 +112,14 @@ impl<'s> Reading<'_, '_, 's> {
     #[inline]
     fn label_or_instruction(&mut self, start: &'s [u8]) -> Option<&'s [u8]> {
         if let Some((id, length)) = self.lowering.known_opcode(start) {
-            return self.instruction(start, id, behind_blanks(&start[length..]), None);
+            return self.instruction(start, id, after_blanks(&start[length..]), None);
         }
-        let opcode = behind_opcode(start);
-        let rest = behind_blanks(opcode);
-        if let [b':', behind @ ..] = rest {
+        let opcode = after_opcode(start);
+        let rest = after_blanks(opcode);
+        if let [b':', after @ ..] = rest {
             self.lowering
-                .label_ahead(self.span(start, opcode), self.span(start, behind));
-            return Some(behind);
+                .label_ahead(self.span(start, opcode), self.span(start, after));
+            return Some(after);
         }
         self.other_instruction(start, (start, opcode), rest, None)
     }
@@ -129,11 +129,11 @@ impl<'s> Reading<'_, '_, 's> {
     fn other_instruction(
         &mut self,
         start: &'s [u8],
-        (opcode, behind): (&'s [u8], &'s [u8]),
+        (opcode, after): (&'s [u8], &'s [u8]),
         rest: &'s [u8],
         guard: Option<Guard>,
     ) -> Option<&'s [u8]> {
-        let name = self.span(opcode, behind);
+        let name = self.span(opcode, after);
         if name.len() > MAX_SIMPLE_OPCODE_BYTES {
             return self.hand_over(start);
         }
@@ -148,21 +148,17 @@ impl<'s> Reading<'_, '_, 's> {
             [b'@', b'!', name @ ..] => (true, name),
             _ => (false, &start[1..]),
         };
-        let end = if begins_name(name) {
-            behind_name(name)
-        } else {
-            name
-        };
-        let opcode = behind_blanks(end);
+        let end = if begins_name(name) { after_name(name) } else { name };
+        let opcode = after_blanks(end);
         let known = self.lowering.known_predicate(self.span(name, end));
         match known {
             Some(register) if opcode.len() < end.len() && opcode.first()?.is_ascii_alphabetic() => {
                 let guard = Some(Guard { register, negated });
                 if let Some((id, length)) = self.lowering.known_opcode(opcode) {
-                    return self.instruction(start, id, behind_blanks(&opcode[length..]), guard);
+                    return self.instruction(start, id, after_blanks(&opcode[length..]), guard);
                 }
-                let behind = behind_opcode(opcode);
-                self.other_instruction(start, (opcode, behind), behind_blanks(behind), guard)
+                let after = after_opcode(opcode);
+                self.other_instruction(start, (opcode, after), after_blanks(after), guard)
             }
             _ => self.hand_over(start),
         }
@@ -179,8 +175,8 @@ impl<'s> Reading<'_, '_, 's> {
     ) -> Option<&'s [u8]> {
         let body = &self.lowering.body;
         let (values, references) = (body.values.len(), body.references.len());
-        if let Some(behind) = self.simple_instruction(start, id, rest, guard) {
-            return Some(behind);
+        if let Some(after) = self.simple_instruction(start, id, rest, guard) {
+            return Some(after);
         }
         self.lowering.body.values.truncate(values);
         self.lowering.body.references.truncate(references);
@@ -207,8 +203,8 @@ impl<'s> Reading<'_, '_, 's> {
         };
         let first = self.lowering.body.values.len();
         let (mut count, mut is_at_end) = (0, false);
-        if let [b';', behind @ ..] = rest {
-            (rest, is_at_end) = (behind, true);
+        if let [b';', after @ ..] = rest {
+            (rest, is_at_end) = (after, true);
         }
         while count < results && !is_at_end && rest.first() != Some(&b'[') {
             (rest, is_at_end) = self.operand(rest, Role::Result)?;
@@ -258,31 +254,30 @@ impl<'s> Reading<'_, '_, 's> {
         if !begins_name(rest) {
             return None;
         }
-        let end = behind_name(rest);
-        let [b';', behind @ ..] = behind_blanks(end) else {
+        let end = after_name(rest);
+        let [b';', after @ ..] = after_blanks(end) else {
             return None;
         };
-        let (label, span) = (self.span(rest, end), self.span(start, behind));
+        let (label, span) = (self.span(rest, end), self.span(start, after));
         let op = self.lowering.opcode(id).decoded.op;
         self.lowering.branch_ahead(op, guard, span, label);
-        Some(behind)
+        Some(after)
     }
 
-    /// Reads an operand and what ends it, a comma with the blank after it or the semicolon. Returns the text behind, and whether that was
-    /// the semicolon.
+    /// Reads an operand and the comma, with a blank, or semicolon after it. Returns the text after that, and whether it was the semicolon.
     #[inline(always)]
     fn operand(&mut self, rest: &'s [u8], role: Role) -> Option<(&'s [u8], bool)> {
         if role != Role::Address
             && let Some((register, length)) = self.lowering.leading_register(rest, self.offset(rest))
         {
             match rest[length..] {
-                [b',', b' ', ref behind @ ..] | [b',', ref behind @ ..] => {
+                [b',', b' ', ref after @ ..] | [b',', ref after @ ..] => {
                     self.lowering.body.values.push(Value::Register(register));
-                    return Some((behind, false));
+                    return Some((after, false));
                 }
-                [b';', ref behind @ ..] => {
+                [b';', ref after @ ..] => {
                     self.lowering.body.values.push(Value::Register(register));
-                    return Some((behind, true));
+                    return Some((after, true));
                 }
                 _ => {}
             }
@@ -292,64 +287,70 @@ impl<'s> Reading<'_, '_, 's> {
 
     #[inline(never)]
     fn other_operand(&mut self, rest: &'s [u8], role: Role) -> Option<(&'s [u8], bool)> {
-        let rest = behind_blanks(rest);
+        let rest = after_blanks(rest);
         let rest = match (role, rest.first()?) {
             (Role::Address, b'[') => self.address(&rest[1..])?,
             (Role::Address, _) => return None,
             (_, b'{') => self.vector(&rest[1..], role)?,
-            _ => self.scalar(rest, role)?,
+            _ => self.other_scalar(rest, role)?,
         };
         match rest {
-            [b',', b' ', behind @ ..] | [b',', behind @ ..] => Some((behind, false)),
-            [b';', behind @ ..] => Some((behind, true)),
-            _ => match behind_blanks(rest).split_first()? {
-                (b',', behind) => Some((behind, false)),
-                (b';', behind) => Some((behind, true)),
+            [b',', b' ', after @ ..] | [b',', after @ ..] => Some((after, false)),
+            [b';', after @ ..] => Some((after, true)),
+            _ => match after_blanks(rest).split_first()? {
+                (b',', after) => Some((after, false)),
+                (b';', after) => Some((after, true)),
                 _ => None,
             },
         }
     }
 
-    /// An operand that is one value. As a result, one that is no register is unknown.
+    /// An operand that is one value.
     #[inline]
     fn scalar(&mut self, rest: &'s [u8], role: Role) -> Option<&'s [u8]> {
-        if let Some((register, length)) = self.lowering.leading_register(rest, self.offset(rest))
-            && ends_operand(&rest[length..])
-        {
-            self.lowering.body.values.push(Value::Register(register));
-            return Some(&rest[length..]);
+        match self.lowering.leading_register(rest, self.offset(rest)) {
+            Some((register, length)) if ends_operand(&rest[length..]) => {
+                self.lowering.body.values.push(Value::Register(register));
+                Some(&rest[length..])
+            }
+            _ => self.other_scalar(rest, role),
         }
-        let (value, rest) = match short::leading_number(rest) {
+    }
+
+    /// The same for operands other than registers with short names. A result that is no register is unknown.
+    #[inline]
+    fn other_scalar(&mut self, rest: &'s [u8], role: Role) -> Option<&'s [u8]> {
+        let (value, after) = match short::leading_number(rest) {
             Some((number, length)) if ends_operand(&rest[length..]) => {
                 (Value::Integer(number.into()), &rest[length..])
             }
-            _ => self.other_scalar(rest)?,
+            _ => self.name_or_number(rest)?,
         };
         let is_unwritable = role == Role::Result && !matches!(value, Value::Register(_));
         let value = if is_unwritable { Value::Unknown } else { value };
         self.lowering.body.values.push(value);
-        Some(rest)
+        Some(after)
     }
 
     #[inline(never)]
-    fn other_scalar(&mut self, rest: &'s [u8]) -> Option<(Value, &'s [u8])> {
-        let (value, rest) = if begins_name(rest) {
-            let end = behind_name(rest);
-            let name = self.span(rest, end);
-            (self.lowering.value_of_name(name), end)
+    fn name_or_number(&mut self, rest: &'s [u8]) -> Option<(Value, &'s [u8])> {
+        let (value, after) = if begins_name(rest) {
+            let after = after_name(rest);
+            let name = self.span(rest, after);
+            (self.lowering.value_of_name(name), after)
         } else {
-            self.number(rest)?
+            Self::number(rest)?
         };
-        (ends_operand(rest) || ends_operand(behind_blanks(rest))).then_some((value, rest))
+        (ends_operand(after) || ends_operand(after_blanks(after))).then_some((value, after))
     }
 
-    /// The elements of a vector, behind its brace.
+    /// The elements of a vector, after its brace.
     fn vector(&mut self, rest: &'s [u8], role: Role) -> Option<&'s [u8]> {
-        let mut rest = behind_blanks(rest);
+        let mut rest = after_blanks(rest);
         for _ in 0..MAX_SIMPLE_ELEMENTS {
-            rest = behind_blanks(self.scalar(rest, role)?);
+            rest = after_blanks(self.scalar(rest, role)?);
             match rest.split_first()? {
-                (b',', after) => rest = behind_blanks(after),
+                (b',', after) => rest = after_blanks(after),
                 (b'}', after) => return Some(after),
                 _ => return None,
             }
@@ -357,7 +358,7 @@ impl<'s> Reading<'_, '_, 's> {
         None
     }
 
-    /// A name, and an offset that is a decimal number, behind the bracket.
+    /// A name, and an offset that is a decimal number, after the bracket.
     #[inline]
     fn address(&mut self, rest: &'s [u8]) -> Option<&'s [u8]> {
         let (base, end) = match self.lowering.leading_register(rest, self.offset(rest)) {
@@ -366,23 +367,19 @@ impl<'s> Reading<'_, '_, 's> {
             }
             _ => self.base_of_address(rest)?,
         };
-        let (offset, behind) = match end {
-            [b']', behind @ ..] => (0, behind),
+        let (offset, after) = match end {
+            [b']', after @ ..] => (0, after),
             [b'+', b'-', digits @ ..] | [b'-', digits @ ..] => offset(digits, -1)?,
             [b'+', digits @ ..] => offset(digits, 1)?,
             _ => return None,
         };
         self.lowering.push_base_and_offset(base, Value::Integer(offset));
-        Some(behind)
+        Some(after)
     }
 
     #[inline(never)]
     fn base_of_address(&mut self, rest: &'s [u8]) -> Option<(Value, &'s [u8])> {
-        let end = if begins_name(rest) {
-            behind_name(rest)
-        } else {
-            rest
-        };
+        let end = if begins_name(rest) { after_name(rest) } else { rest };
         let name = &rest[..rest.len() - end.len()];
         if matches!(name, [] | [b'_']) {
             return None;
@@ -393,44 +390,29 @@ impl<'s> Reading<'_, '_, 's> {
         }
     }
 
-    /// A decimal or hexadecimal number, or one in floating point, which is no value.
-    fn number(&self, rest: &'s [u8]) -> Option<(Value, &'s [u8])> {
-        let unsigned = rest.strip_prefix(b"-").unwrap_or(rest);
-        if !unsigned.first()?.is_ascii_digit() {
-            return None;
-        }
-        let behind = behind_name(unsigned);
-        let text = &rest[..rest.len() - behind.len()];
-        if let Some(value) = short::literal(self.text, self.span(rest, behind)) {
-            return Some((Value::Integer(value), behind));
-        }
-        let value = match &unsigned[..unsigned.len() - behind.len()] {
-            [b'0', b'f' | b'F', bits @ ..] => {
-                (bits.len() == 8 && bits.iter().all(u8::is_ascii_hexdigit)).then_some(Value::Unknown)
-            }
-            [b'0', b'd' | b'D', bits @ ..] => {
-                (bits.len() == 16 && bits.iter().all(u8::is_ascii_hexdigit)).then_some(Value::Unknown)
-            }
-            [b'0', b'x' | b'X', digits @ ..] => {
-                let is_right = !digits.is_empty() && digits.iter().all(u8::is_ascii_hexdigit);
-                is_right.then(|| integer_value(text))
-            }
-            [b'1'..=b'9', digits @ ..] => digits.iter().all(u8::is_ascii_digit).then(|| integer_value(text)),
+    /// A number; one in floating point is no value.
+    fn number(rest: &'s [u8]) -> Option<(Value, &'s [u8])> {
+        let (kind, after) = number(rest.strip_prefix(b"-").unwrap_or(rest))?;
+        let value = match kind {
+            OperandKind::Integer => integer(&rest[..rest.len() - after.len()]),
             _ => None,
         };
-        Some((value?, behind))
+        Some((
+            value.map_or(Value::Unknown, |value| Value::Integer(value as i64)),
+            after,
+        ))
     }
 
     /// Reads the statement by the grammar, and lowers it as one of a tree.
     #[cold]
     fn hand_over(&mut self, start: &'s [u8]) -> Option<&'s [u8]> {
-        let (statement, behind) = self.reader.read(self.offset(start))?;
+        let (statement, after) = self.reader.read(self.offset(start))?;
         let tree = self.reader.tree();
         if !is_lowered_alone(tree, &statement) {
             return None;
         }
         self.lowering.statement(tree, &statement);
-        self.text.get(behind as usize..)
+        self.text.get(after as usize..)
     }
 }
 
@@ -448,28 +430,10 @@ fn is_lowered_alone(tree: &Tree<'_>, statement: &Statement) -> bool {
     }
 }
 
-/// The value of the literal.
-fn integer_value(text: &[u8]) -> Value {
-    integer(text).map_or(Value::Unknown, |value| Value::Integer(value as i64))
-}
-
-/// The offset with a sign whose digits are at the beginning, and the text behind the bracket after them.
+/// The offset with a sign whose digits, at most eight, are at the beginning, and the text after the bracket after them.
 #[inline]
 fn offset(text: &[u8], sign: i64) -> Option<(i64, &[u8])> {
-    if let Some((number, length)) = short::leading_number(text)
-        && let [b']', behind @ ..] = &text[length..]
-    {
-        return Some((sign * i64::from(number), behind));
-    }
-    let count = text.iter().take(MAX_OFFSET_DIGITS + 1);
-    let count = count.take_while(|byte| byte.is_ascii_digit()).count();
-    let (digits, rest) = text.split_at(count);
-    let is_decimal = match digits {
-        [] => false,
-        [b'0', rest @ ..] => rest.is_empty(),
-        _ => count <= MAX_OFFSET_DIGITS,
-    };
-    let [b']', behind @ ..] = rest else { return None };
-    let add = |sum, digit: &u8| sum * 10 + i64::from(digit - b'0');
-    is_decimal.then(|| (sign * digits.iter().fold(0, add), behind))
+    let (number, length) = short::leading_number(text)?;
+    let after = text[length..].strip_prefix(b"]")?;
+    Some((sign * i64::from(number), after))
 }

@@ -63,9 +63,9 @@ impl<'s> LabelNames<'s> {
 pub(super) struct LabelsAhead<'s> {
     /// The labels so far, each with the scope that declares it.
     declared: Vec<(u32, &'s [u8])>,
-    /// What branches name, each with the scope that the branch is in.
+    /// The names of branch targets, each with the scope of its branch.
     named: Vec<(u32, &'s [u8])>,
-    /// The scopes in which others than the outermost are, with that around each.
+    /// By scope: the scope around it; none for the outermost.
     outer: FxHashMap<u32, u32>,
 }
 

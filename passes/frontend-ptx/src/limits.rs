@@ -25,9 +25,6 @@ pub(crate) const MAX_SIMPLE_OPCODE_BYTES: u32 = 1 << 10;
 /// Most elements of a vector in such an instruction. PTX has vectors of 8 elements, and lists of 64 registers for matrices.
 pub(crate) const MAX_SIMPLE_ELEMENTS: usize = 64;
 
-/// Most digits of an address's offset in such an instruction: of as many, the value fits 64 bits.
-pub(crate) const MAX_OFFSET_DIGITS: usize = 18;
-
 /// Bytes of code from which on functions are read in parallel.
 pub(crate) const PARALLEL_CODE_BYTES: usize = 768 << 10;
 

@@ -30,7 +30,7 @@ pub fn declarations<'t>(tree: &'t Tree<'t>, origin: &'t PtxOrigin<'t>) -> Module
     module(tree, symbols, origin, head::malformed(tree))
 }
 
-/// A module that has been read for its device IR: its tree, and what else [`Code::module`] needs of it.
+/// Reads a module for its device IR: returns its tree, and its code for [`Code::module`].
 ///
 /// Where it can, it reads the code of functions without a tree, in one pass. The tree then has the rest of the module, and no errors: a module
 /// with anything malformed is read as a whole tree.
@@ -68,7 +68,7 @@ pub struct Code<'s> {
 }
 
 impl<'s> Code<'s> {
-    /// Reads the code of a module whose tree has the rest; `None` where only a whole tree can tell what some of it means.
+    /// Reads the code of a module from the text that `heads` left unread; `None` if a statement needs the whole tree.
     fn of_heads(heads: &Tree<'s>, deadline: &Deadline) -> Option<Self> {
         let symbols = Symbols::of(heads);
         let defined = heads.functions().iter().filter(|function| function.has_body);
@@ -130,14 +130,14 @@ pub fn lower_until<'t>(tree: &'t Tree<'t>, origin: &'t PtxOrigin<'t>, deadline: 
     module_with_bodies(tree, symbols, bodies.unwrap_or_default(), origin)
 }
 
-/// What is left of a body for which there is no time.
+/// The result for a body that the deadline leaves out.
 const LEFT_OUT: Lowered<'static> = Lowered {
     body: Body::EMPTY,
     declared: DebugId::NONE,
     malformed: Malformed::NONE,
 };
 
-/// The bodies of all definitions, in order; `None` if there is none of one.
+/// The bodies of all definitions, in order; `None` if `lower` returns `None` for one.
 fn lower_definitions<'s, S>(
     symbols: &Symbols<'s>,
     is_parallel: bool,

@@ -32,7 +32,7 @@ static MASKS: [Key; SHORT + 1] = {
     masks
 };
 
-/// The number of a decoded opcode among those of [`Opcodes`].
+/// The index of a decoded opcode in [`Opcodes`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct OpcodeId(u32);
 

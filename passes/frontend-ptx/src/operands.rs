@@ -135,10 +135,7 @@ impl<'s> Lowering<'_, 's> {
 
     fn other_value(&mut self, operand: &OperandRef<'_>) -> Value {
         match operand.kind() {
-            OperandKind::Name => match self.named(operand.span()) {
-                Named::Value(value) => value,
-                Named::Slot(_) => Value::Unknown,
-            },
+            OperandKind::Name => self.other_value_of_name(operand.span()),
             OperandKind::Integer => {
                 integer(operand.text()).map_or(Value::Unknown, |value| Value::Integer(value as i64))
             }

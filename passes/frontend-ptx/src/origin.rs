@@ -40,7 +40,7 @@ type Triple = (u32, u32, u32);
 /// File and line.
 type Line = (u32, u32);
 
-/// What is known of the debug locations of a tree.
+/// Indices over the debug locations of a tree.
 #[derive(Default)]
 struct Locations {
     /// The `.loc`s by what they name, in the order of the input.
@@ -50,7 +50,7 @@ struct Locations {
     inlined: OnceLock<InlinedCalls>,
 }
 
-/// A tree, and what is known of its debug locations.
+/// A tree with the indices over its debug locations.
 type Located<'o, 't> = (&'o Tree<'t>, &'o Locations);
 
 impl<'t> PtxOrigin<'t> {
@@ -81,10 +81,10 @@ impl<'t> PtxOrigin<'t> {
 
     /// The tree of the whole text.
     fn whole(&self) -> Located<'_, 't> {
-        if self.tree.has_all_code() {
-            return (self.tree, &self.locations);
-        }
         let whole = self.whole.get_or_init(|| {
+            if self.tree.has_all_code() {
+                return None;
+            }
             // On this thread alone: while it waits for others, it might ask for the tree again.
             let tree = ptxcheck_ptx_parser::parse(self.tree.source()).ok()?;
             Some((tree, Locations::default()))

@@ -51,9 +51,9 @@ pub(super) fn split(source: &[u8], name: Span) -> Option<(u64, u32)> {
     Some((text & (u64::MAX >> (64 - 8 * prefix)), number?))
 }
 
-/// The key of the prefix of a name like `%r12` that a text begins with, 12, and the length of the name: for names of at most eight bytes whose
-/// first digits are all that is left of them, without zeros in front. `None` for others, and near the end of the text. What follows is not looked
-/// at: it may be more of the name.
+/// For a text that begins with a name like `%r12`: the key of its prefix, the number 12, and the length of the name. The name has at most eight
+/// bytes and ends with its first digits, without zeros in front. `None` for other texts, and near the end of the text. The caller checks that no
+/// more of the name follows.
 #[inline(always)]
 pub(super) fn leading(text: &[u8]) -> Option<(u64, u32, usize)> {
     let text = u64::from_le_bytes(*text.first_chunk()?);
@@ -75,7 +75,7 @@ pub(super) fn leading(text: &[u8]) -> Option<(u64, u32, usize)> {
 }
 
 /// The decimal number of at most eight digits, without zeros in front, that a text begins with, and its length; `None` near the end of the text.
-/// What follows is not looked at.
+/// The caller checks the byte after it.
 #[inline(always)]
 pub(super) fn leading_number(text: &[u8]) -> Option<(u32, usize)> {
     let (values, others) = digits(u64::from_le_bytes(*text.first_chunk()?));
